@@ -1,0 +1,58 @@
+# `make help` shows every target by the comment beside it.
+
+LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
+
+# What Lambda runs: GOARCH=amd64 make build for the other architecture.
+GOARCH ?= arm64
+FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
+
+# More flags for the tests: make test ARGS='-run TestRelay -v' PACKAGES=./internal/outbox
+ARGS ?=
+PACKAGES ?= ./...
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Write events into a real PostgreSQL and watch them arrive
+	go run ./internal/demo
+
+# -count=1: the tests build and run functions, PostgreSQL and the emulator,
+# which the go command does not see when it takes a result from its cache.
+.PHONY: test
+test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them down
+	@cc=$$(for cc in "$$(go env CC)" gcc clang cc; do command -v "$$cc" && break; done); \
+	if [ -n "$$cc" ]; then \
+		export CGO_ENABLED=1 CC="$$cc"; set -- -race; \
+	elif [ -n "$$CI" ]; then \
+		echo 'test: no C compiler, so no race detector: install gcc or clang' >&2; exit 1; \
+	else \
+		set --; \
+		echo '*** WITHOUT THE RACE DETECTOR: it needs a C compiler, install gcc or clang ***' >&2; \
+	fi; \
+	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)
+
+.PHONY: lint
+lint: ## Check style, formatting, directions of imports and go.mod
+	$(LINT) run
+	go mod tidy -diff
+
+.PHONY: build
+build: $(FUNCTIONS:%=dist/%/bootstrap) ## Build dist/<function>/bootstrap for Lambda: GOARCH=arm64 (default) or amd64
+
+# The flags leave nothing of this machine or moment in the binary. The go
+# command knows better than make what has changed.
+dist/%/bootstrap: FORCE
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -buildvcs=false -tags lambda.norpc \
+		-ldflags '-s -w -buildid=' -o $@ ./functions/$*
+
+FORCE:
+
+.PHONY: schema
+schema: ## Print the SQL of the tables and roles, for OUTBOX_TABLE
+	@go run ./internal/postgres/schema
+
+.PHONY: bench
+bench: ## Run the benchmarks; BENCH narrows them down
+	cd internal/bench && go run . $(BENCH)

@@ -1,0 +1,73 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// budget divides the time of a run.
+type budget struct {
+	end  time.Time     // batches are settled by then, unless the store is slow
+	last time.Time     // the store is waited for no longer than this
+	send time.Duration // one request
+}
+
+const (
+	// settleTime is set aside for settling a batch before the reserve is used.
+	settleTime = time.Second
+	// answerTime is kept for returning the answer.
+	answerTime = 500 * time.Millisecond
+	// forever is the budget of a context without a deadline.
+	forever = 365 * 24 * time.Hour
+)
+
+func newBudget(ctx context.Context, now time.Time, config Config) budget {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = now.Add(forever)
+	}
+	return budget{
+		end:  deadline.Add(-config.Reserve),
+		last: deadline.Add(-min(answerTime, config.Reserve/2)),
+		send: config.SendTimeout,
+	}
+}
+
+// allows reports whether a batch that is claimed now can be published and
+// settled in time.
+func (b budget) allows(now time.Time) bool {
+	return !now.Add(b.send + settleTime).After(b.end)
+}
+
+// publishUntil is when the last answer for a batch claimed now has to be there.
+func (b budget) publishUntil(now time.Time) time.Time {
+	until := now.Add(PublishWindow)
+	if end := b.end.Add(-settleTime); end.Before(until) {
+		return end
+	}
+	return until
+}
+
+func (b budget) tooShort(now time.Time) error {
+	need := b.send + settleTime
+	return fmt.Errorf("no time for any work: %s are left before the reserve, a batch needs %s; "+
+		"give the function a longer timeout, or lower RELAY_RESERVE or PUT_EVENTS_TIMEOUT",
+		max(0, b.end.Sub(now)).Round(time.Millisecond), need)
+}
+
+// store is the context for a call to the store: it does not end with ctx, since
+// what was published has to be recorded, but before the deadline.
+func (b budget) store(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(context.WithoutCancel(ctx), b.last)
+}
+
+// sleep waits, but not beyond the end of the run.
+func (b budget) sleep(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(min(wait, time.Until(b.end)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,119 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Config says how a relay works. All of it has to be set.
+type Config struct {
+	BatchSize  int // rows a claim locks at the most
+	BatchBytes int // bytes of text a claim returns at the most
+	EventBytes int // a payload longer than this can never be published
+
+	Workers     int     // sessions that claim, publish and settle
+	Concurrency int     // requests in flight at once, over all workers
+	MaxRate     float64 // events a second; 0: no limit
+
+	SendTimeout  time.Duration // the publisher's limit for one request
+	Reserve      time.Duration // kept free before the deadline
+	PollInterval time.Duration // pause of an idle run; 0: a drained run ends
+	FrontScanMax time.Duration // longest time between two scans from the front
+
+	RetryBase   time.Duration // first backoff of an entry
+	RetryMax    time.Duration // longest backoff of an entry
+	MaxAttempts int           // tries of an entry that fails with an unknown code
+}
+
+// Relay drains an outbox. It keeps nothing between runs.
+type Relay struct {
+	store     Store
+	publisher Publisher
+	config    Config
+	log       *slog.Logger
+}
+
+// NewRelay returns a relay that moves events from the store to the publisher.
+func NewRelay(store Store, publisher Publisher, config Config, log *slog.Logger) *Relay {
+	return &Relay{store: store, publisher: publisher, config: config, log: log}
+}
+
+// Run drains the outbox until it is empty or the time is used up: the context's
+// deadline less the reserve. The report tells what was done, also beside an
+// error. It is an error when the time is too short for any work, when the store
+// fails, when an accepted event could not be recorded, and when a bus could not
+// be published to.
+func (r *Relay) Run(ctx context.Context) (Report, error) {
+	began := time.Now()
+	run := r.newRun(ctx, began)
+	if !run.budget.allows(began) {
+		return run.report.done(began), run.budget.tooShort(began)
+	}
+	run.startWorker(ctx)
+	run.workers.Wait()
+	run.fail(run.buses.errors()...)
+	run.fail(run.suspects.errors()...)
+	return run.report.done(began), errors.Join(run.errs...)
+}
+
+// run is the state that the workers of one run share.
+type run struct {
+	relay      *Relay
+	budget     budget
+	floor      *floor
+	buses      *buses
+	suspects   *suspects
+	dispatcher *dispatcher
+	report     *report
+
+	workers sync.WaitGroup
+	mu      sync.Mutex
+	started int
+	errs    []error
+}
+
+func (r *Relay) newRun(ctx context.Context, now time.Time) *run {
+	run := &run{
+		relay:    r,
+		budget:   newBudget(ctx, now, r.config),
+		floor:    newFloor(r.config.FrontScanMax),
+		buses:    newBuses(),
+		suspects: newSuspects(),
+		report:   &report{},
+	}
+	run.dispatcher = newDispatcher(r.publisher, r.config, run.buses, run.suspects, run.report)
+	return run
+}
+
+// startWorker adds a worker if there may be another. The first one starts with
+// the run; each that finds more than it can take starts the next, so that an
+// idle outbox costs one connection.
+func (r *run) startWorker(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.started == r.relay.config.Workers {
+		return
+	}
+	r.started++
+	r.workers.Go(func() {
+		worker := &worker{run: r, rows: firstRows}
+		if err := worker.drain(ctx); err != nil {
+			r.fail(err)
+		}
+	})
+}
+
+// goesOn reports whether another batch may be started now.
+func (r *run) goesOn(ctx context.Context) bool {
+	return ctx.Err() == nil && r.budget.allows(time.Now()) && r.suspects.bearable()
+}
+
+// fail adds to the error of the run.
+func (r *run) fail(errs ...error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, errs...)
+}

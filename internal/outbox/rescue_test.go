@@ -1,0 +1,103 @@
+package outbox_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/outbox"
+)
+
+func TestRelayRecordsAcceptedEventsOnANewSession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store, publisher := newStore(events(1_000, 1, "b")...), newPublisher()
+		settlings := 0
+		store.settle = func(outbox.Settlement) error {
+			if settlings++; settlings == 2 {
+				return errConnection
+			}
+			return nil
+		}
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 1_000, report.Published)
+		require.Empty(t, store.pending())
+		require.Empty(t, publisher.acceptedMore(1), "nothing had to be sent again")
+	})
+}
+
+func TestRelayIsolatesARowWhoseOutcomeCannotBeRecorded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store, publisher := newStore(events(200, 1, "b")...), newPublisher()
+		refuse := func(settlement outbox.Settlement) error {
+			if slices.Contains(settlement.Published, 7) {
+				return fmt.Errorf("%w: row 7 is guarded by a trigger", outbox.ErrRefused)
+			}
+			return nil
+		}
+		store.settle, store.record = refuse, refuse
+
+		report, err := drain(t, store, publisher, config(), time.Minute)
+
+		require.ErrorContains(t, err, "event with seq 7")
+		require.ErrorContains(t, err, "row 7 is guarded by a trigger")
+		require.Equal(t, 199, report.Published)
+		require.Equal(t, []int64{7}, store.pending())
+		require.Equal(t, 1, publisher.mostSent(), "also the row that cannot be recorded is sent once a run")
+	})
+}
+
+func TestRelayGivesUpWhenNothingCanBeRecorded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store, publisher := newStore(events(5_000, 1, "b")...), newPublisher()
+		refuse := func(outbox.Settlement) error { return fmt.Errorf("%w: no right to update", outbox.ErrRefused) }
+		store.settle, store.record = refuse, refuse
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.ErrorContains(t, err, "no right to update")
+		require.ErrorContains(t, err, "could not all be recorded")
+		require.Zero(t, report.Published)
+		require.Less(t, len(publisher.accepted), 1_000, "it does not publish the whole backlog unrecorded")
+	})
+}
+
+func TestRelayFailsWhenTheStoreIsAway(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := newStore(events(10, 1, "b")...)
+		store.connect = func(int) error { return errConnection }
+		report, err := drain(t, store, newPublisher(), config(), time.Minute)
+		require.ErrorIs(t, err, errConnection)
+		require.Zero(t, report.Published)
+		require.Less(t, report.Duration, 10*time.Second)
+		require.LessOrEqual(t, store.connects, 4)
+	})
+}
+
+func TestRelayConnectsAgainAfterALostSession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store, publisher := newStore(events(1_000, 1, "b")...), newPublisher()
+		claims := 0
+		store.claim = func(outbox.Claim) error {
+			if claims++; claims%3 == 0 {
+				return errConnection
+			}
+			return nil
+		}
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 1_000, report.Published)
+		require.Empty(t, publisher.acceptedMore(1))
+	})
+}
+
+func TestRelayDoesNotRepeatAStatementThatIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		store := newStore(events(10, 1, "b")...)
+		store.claim = func(outbox.Claim) error { return fmt.Errorf("%w: no such table", outbox.ErrRefused) }
+		_, err := drain(t, store, newPublisher(), config(), time.Minute)
+		require.ErrorContains(t, err, "no such table")
+		require.Equal(t, 1, store.connects)
+	})
+}

@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"outboxrelay/internal/outbox"
+)
+
+// The columns of claim.sql.
+const (
+	colSeq = iota
+	colID
+	colAggregateType
+	colAggregateID
+	colEventType
+	colPayload
+	colHeaders
+	colSource
+	colBus
+	colCreatedAt
+	colAttempts
+	colTextBytes
+	colOversized
+	colClaimedAt
+	colLocked
+	claimColumns
+)
+
+// addClaim begins a transaction and claims a batch in it. The batch is filled
+// when the pipeline has run.
+func (s *session) addClaim(p *pipeline, claim outbox.Claim) *outbox.Batch {
+	batch := &outbox.Batch{}
+	s.addBegin(p)
+	p.add(step{
+		name: "claim batch",
+		cols: checkClaimColumns,
+		row: func(r row) error {
+			batch.Locked = int(r.int8(colLocked))
+			batch.Events = append(batch.Events, event(r))
+			return nil
+		},
+	}, s.store.queries.claim,
+		int8Param(claim.After),
+		textParam(s.store.bus),
+		textsParam(claim.WithoutBuses),
+		int8sParam(claim.WithoutSeqs),
+		int8Param(int64(claim.Rows)),
+		int8Param(int64(claim.Bytes)),
+		int8Param(int64(claim.EventBytes)),
+	)
+	return batch
+}
+
+// checkClaimColumns refuses a table whose created_at has no time zone: every
+// age would be off by the session's, unseen.
+func checkClaimColumns(columns []pgconn.FieldDescription) error {
+	if len(columns) != claimColumns {
+		return fmt.Errorf("the result has %d columns, not %d", len(columns), claimColumns)
+	}
+	if columns[colCreatedAt].DataTypeOID != pgtype.TimestamptzOID {
+		return fmt.Errorf("%w: column created_at must be of type timestamptz, so that a time means the same to everyone",
+			outbox.ErrRefused)
+	}
+	return nil
+}
+
+func event(r row) outbox.Event {
+	created := r.time(colCreatedAt)
+	event := outbox.Event{
+		Seq:           r.int8(colSeq),
+		ID:            r.text(colID),
+		AggregateType: r.text(colAggregateType),
+		AggregateID:   r.text(colAggregateID),
+		Type:          r.text(colEventType),
+		Payload:       r.text(colPayload),
+		Headers:       r.text(colHeaders),
+		Source:        r.text(colSource),
+		Bus:           r.text(colBus),
+		CreatedAt:     created,
+		Attempts:      r.int4(colAttempts),
+		TextBytes:     r.int4(colTextBytes),
+		Oversized:     r.bool(colOversized),
+	}
+	if !created.IsZero() {
+		event.Age = r.time(colClaimedAt).Sub(created)
+	}
+	return event
+}

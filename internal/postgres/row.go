@@ -1,0 +1,45 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// row is one row of a result in the binary format. A NULL reads as the zero
+// value of what is asked for.
+type row [][]byte
+
+func (r row) text(i int) string { return string(r[i]) }
+
+func (r row) int8(i int) int64 {
+	if len(r[i]) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(r[i]))
+}
+
+func (r row) int4(i int) int {
+	if len(r[i]) != 4 {
+		return 0
+	}
+	return int(int32(binary.BigEndian.Uint32(r[i])))
+}
+
+func (r row) bool(i int) bool { return len(r[i]) == 1 && r[i][0] == 1 }
+
+// time reads a timestamptz. Infinity is no point in time and reads as zero.
+func (r row) time(i int) time.Time {
+	if len(r[i]) != 8 {
+		return time.Time{}
+	}
+	switch micros := r.int8(i); micros {
+	case math.MaxInt64, math.MinInt64:
+		return time.Time{}
+	default:
+		return time.UnixMicro(micros + epoch).UTC()
+	}
+}
+
+// epoch is PostgreSQL's, 2000-01-01, in microseconds of ours.
+const epoch = 946_684_800_000_000

@@ -1,0 +1,32 @@
+package postgres
+
+import (
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Table names the outbox. The tables that belong to it have its schema and its
+// name with a suffix: _failed, _paused, _schema.
+type Table struct {
+	Schema string // an identifier as it is, not quoted
+	Name   string // an identifier as it is, not quoted
+}
+
+// String gives the name as SQL writes it.
+func (t Table) String() string { return pgx.Identifier{t.Schema, t.Name}.Sanitize() }
+
+// rename puts the table's names into a statement that is written for
+// public.outbox. They are identifiers when they get there: quoted, whatever
+// characters they have.
+func (t Table) rename(sql string) string {
+	var pairs []string
+	for _, suffix := range []string{"_failed", "_paused", "_schema", ""} {
+		pairs = append(pairs, "public.outbox"+suffix, Table{t.Schema, t.Name + suffix}.String())
+	}
+	for _, suffix := range []string{"_pending", "_published"} {
+		pairs = append(pairs, "INDEX outbox"+suffix, "INDEX "+pgx.Identifier{t.Name + suffix}.Sanitize())
+	}
+	pairs = append(pairs, "SCHEMA public", "SCHEMA "+pgx.Identifier{t.Schema}.Sanitize())
+	return strings.NewReplacer(pairs...).Replace(sql)
+}

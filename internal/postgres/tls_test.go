@@ -1,0 +1,205 @@
+package postgres
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/postgrestest"
+)
+
+func TestVerifiesTheServer(t *testing.T) {
+	t.Parallel()
+
+	ca, other := newAuthority(t, "Own CA"), newAuthority(t, "Other CA")
+	certFile, keyFile := ca.issue(t, "localhost")
+	server := postgrestest.NewServer(t, postgrestest.Options{
+		CertFile: certFile, KeyFile: keyFile, HBA: []string{"hostnossl all all all reject"},
+	})
+	url := func(host, parameters string) string {
+		return fmt.Sprintf("postgres://postgres@%s:%d/postgres?%s", host, server.Port(), parameters)
+	}
+
+	for name, parameters := range map[string]string{
+		"ByItsRoot":             "sslrootcert=" + ca.bundle(t),
+		"ByOneOfSeveralRoots":   "sslrootcert=" + other.bundle(t, ca),
+		"ByItsRootInVerifyFull": "sslmode=verify-full&sslrootcert=" + ca.bundle(t),
+	} {
+		t.Run("Accepts"+name, func(t *testing.T) {
+			t.Parallel()
+
+			conn := mustConnect(t, Settings{URL: url("localhost", parameters)}, nil)
+			require.Equal(t, "true", scalar(t, conn, "select ssl::text from pg_stat_ssl where pid = pg_backend_pid()"))
+		})
+	}
+	for name, parameters := range map[string]string{
+		"VerifyCA": "sslmode=verify-ca&sslrootcert=" + ca.bundle(t),
+		"Require":  "sslmode=require",
+	} {
+		t.Run("AcceptsAnotherNameBy"+name, func(t *testing.T) {
+			t.Parallel()
+
+			conn := mustConnect(t, Settings{URL: url("127.0.0.1", parameters)}, nil)
+			require.Equal(t, "true", scalar(t, conn, "select ssl::text from pg_stat_ssl where pid = pg_backend_pid()"))
+		})
+	}
+	for name, test := range map[string]struct{ url, advice string }{
+		"AnUnknownRoot":           {url("localhost", ""), "set sslrootcert (PGSSLROOTCERT)"},
+		"AnUnknownRootInVerifyCA": {url("localhost", "sslmode=verify-ca"), "set sslrootcert (PGSSLROOTCERT)"},
+		"AnotherRoot":             {url("localhost", "sslrootcert="+other.bundle(t)), "set sslrootcert (PGSSLROOTCERT)"},
+		"AnotherName":             {url("127.0.0.1", "sslrootcert="+ca.bundle(t)), "connect by a name that is in the server's certificate"},
+		"Plaintext":               {url("localhost", "sslmode=disable"), "check the user, and whether the server wants TLS"},
+	} {
+		t.Run("Refuses"+name, func(t *testing.T) {
+			t.Parallel()
+
+			err := connectFailure(t, Settings{URL: test.url}, nil)
+			require.ErrorContains(t, err, "; "+test.advice)
+		})
+	}
+	t.Run("ByTheNameInTheSecret", func(t *testing.T) {
+		t.Parallel()
+
+		settings := Settings{URL: "postgres:///?sslrootcert=" + ca.bundle(t), SecretARN: "arn"}
+		secret := `{"username":"postgres","password":"any","dbname":"postgres","port":%d,"host":%q}`
+		mustConnect(t, settings, holding(fmt.Sprintf(secret, server.Port(), "localhost")))
+
+		err := connectFailure(t, settings, holding(fmt.Sprintf(secret, server.Port(), "127.0.0.1")))
+		require.ErrorContains(t, err, "connect by a name that is in the server's certificate")
+	})
+}
+
+func TestFallsBackToNoPlaintext(t *testing.T) {
+	t.Parallel()
+
+	for _, url := range []string{
+		"", "host=db", "postgres://db", "postgres://h1,h2/app", "host=db sslnegotiation=direct", "host=db password=", `host=db password=x\\`, "postgres://db?",
+	} {
+		connector, err := NewConnector(Settings{URL: url, SecretARN: "arn"}, nil)
+		require.NoError(t, err, url)
+		hosts := strings.Count(url, ",")
+		require.Len(t, connector.config.Fallbacks, hosts, url)
+		require.False(t, connector.config.TLSConfig.InsecureSkipVerify, url)
+		require.True(t, connector.config.TLSConfig.RootCAs.Equal(roots()), url)
+		for _, fallback := range connector.config.Fallbacks {
+			require.False(t, fallback.TLSConfig.InsecureSkipVerify, url)
+		}
+	}
+}
+
+// Not parallel: it changes the environment, which has a lesser say than we do.
+func TestTheDriversVariablesDoNotWeakenTLS(t *testing.T) {
+	t.Setenv("PGSSLMODE", "prefer")
+
+	connector, err := NewConnector(Settings{URL: "host=db"}, nil)
+
+	require.NoError(t, err)
+	require.Empty(t, connector.config.Fallbacks)
+	require.False(t, connector.config.TLSConfig.InsecureSkipVerify)
+}
+
+func TestTheRootsAreThoseOfRDS(t *testing.T) {
+	t.Parallel()
+
+	seen := map[string]bool{}
+	asOf := time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)
+	for rest := rootsPEM; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		root, err := x509.ParseCertificate(block.Bytes)
+		require.NoError(t, err)
+		name := root.Subject.CommonName
+		require.Regexp(t, `^Amazon RDS [a-z]+-[a-z]+-\d Root CA (RSA2048|RSA4096|ECC384) G1$`, name)
+		require.True(t, root.IsCA, name)
+		require.NoError(t, root.CheckSignatureFrom(root), name)
+		require.False(t, seen[name], "%s twice", name)
+		seen[name] = true
+		_, err = root.Verify(x509.VerifyOptions{Roots: roots(), CurrentTime: asOf})
+		require.NoError(t, err, name)
+		require.Contains(t, string(rootsPEM), fmt.Sprintf("# %s, until %s\n", name, root.NotAfter.Format(time.DateOnly)))
+	}
+	require.Len(t, seen, 81, "three in each of 27 regions")
+	require.Equal(t, 81, strings.Count(string(rootsPEM), "BEGIN CERTIFICATE"))
+}
+
+// authority is a certificate authority of a test.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T, name string) authority {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	return authority{sign(t, template, template, key, key), key}
+}
+
+// issue writes a server's certificate and key to files.
+func (a authority) issue(t *testing.T, host string) (certFile, keyFile string) {
+	t.Helper()
+	key := newKey(t)
+	certificate := sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, a.certificate, key, a.key)
+	encodedKey, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	return writePEM(t, "server.crt", "CERTIFICATE", certificate.Raw), writePEM(t, "server.key", "PRIVATE KEY", encodedKey)
+}
+
+// bundle writes a file of roots: this one and others.
+func (a authority) bundle(t *testing.T, others ...authority) string {
+	t.Helper()
+	all := [][]byte{a.certificate.Raw}
+	for _, other := range others {
+		all = append(all, other.certificate.Raw)
+	}
+	return writePEM(t, "roots.pem", "CERTIFICATE", all...)
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return key
+}
+
+func sign(t *testing.T, template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) *x509.Certificate {
+	t.Helper()
+	raw, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	require.NoError(t, err)
+	certificate, err := x509.ParseCertificate(raw)
+	require.NoError(t, err)
+	return certificate
+}
+
+func writePEM(t *testing.T, name, kind string, contents ...[]byte) string {
+	t.Helper()
+	var text []byte
+	for _, content := range contents {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})...)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}

@@ -1,0 +1,26 @@
+package postgrestest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestATemporaryDirectoryTooLongForASocketIsLeft(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), strings.Repeat("long", 20)))
+	require.Equal(t, "/tmp", temporaryDirectory())
+	require.Equal(t, "/tmp", dataDirectory(false))
+}
+
+func TestDurableDataNeverLieInMemory(t *testing.T) {
+	t.Setenv("TMPDIR", "")
+	require.Equal(t, "/tmp", dataDirectory(true))
+}
+
+func TestAMissingFileSystemHasNothingFree(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, free("/no/such/directory"))
+	require.NotZero(t, free("/"))
+}

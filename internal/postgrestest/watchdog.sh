@@ -1,0 +1,21 @@
+# Runs a server for as long as standard input stays open. The other end of that pipe is held by the process that wants the
+# server, so it closes whatever happens to that process; then the server is stopped at once and its directory removed.
+#
+# usage: sh -c <this> name <directory> <server command...>
+# standard input: lines with a signal to pass on (INT, QUIT), or "keep": leave the directory when it is over
+# descriptor 3: inherited by the server and its children alone, so that its closing tells that they are gone
+directory=$1
+shift
+keep=
+"$@" </dev/null &
+server=$!
+exec 3>&-
+while read -r order; do
+	case $order in
+	keep) keep=yes ;;
+	*) kill -s "$order" "$server" ;;
+	esac
+done
+kill -s QUIT "$server" 2>/dev/null
+wait "$server"
+[ -n "$keep" ] || rm -rf "$directory"

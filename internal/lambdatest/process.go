@@ -32,30 +32,33 @@ func (f *Function) PID() (int, error) {
 // invocation under way crashes, or else the next one does; the one after that
 // starts another bootstrap.
 func (f *Function) Kill() error {
-	pid, err := f.PID()
+	pid, err := f.signal(syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
 
-	if err := kill(pid, syscall.SIGKILL); err != nil {
+	return poll(func() (bool, error) {
+		pids, err := f.pids()
+		return !slices.Contains(pids, pid), err
+	})
+}
+
+// Stop freezes the bootstrap with SIGSTOP and returns when it has stopped. Its
+// time limit goes on.
+func (f *Function) Stop() error {
+	pid, err := f.signal(syscall.SIGSTOP)
+	if err != nil {
 		return err
 	}
 
-	for {
-		pids, err := f.pids()
-		if err != nil || !slices.Contains(pids, pid) {
-			return err
-		}
-
-		<-time.After(time.Millisecond) // nothing tells of the end of another's child
-	}
+	return poll(func() (bool, error) { return stopped(pid) })
 }
 
-// Stop freezes the bootstrap with SIGSTOP. The time limit goes on.
-func (f *Function) Stop() error { return f.signal(syscall.SIGSTOP) }
-
 // Cont lets a stopped bootstrap go on.
-func (f *Function) Cont() error { return f.signal(syscall.SIGCONT) }
+func (f *Function) Cont() error {
+	_, err := f.signal(syscall.SIGCONT)
+	return err
+}
 
 // PeakRSS is the most memory in bytes that the present bootstrap has held.
 // Elsewhere than on Linux the error is [errors.ErrUnsupported].
@@ -68,21 +71,29 @@ func (f *Function) PeakRSS() (int64, error) {
 	return peakRSS(pid)
 }
 
-func (f *Function) signal(signal syscall.Signal) error {
+func (f *Function) signal(signal syscall.Signal) (int, error) {
 	pid, err := f.PID()
 	if err != nil {
-		return err
+		return 0, err
 	}
 
-	return kill(pid, signal)
+	if err := syscall.Kill(pid, signal); err != nil {
+		return 0, fmt.Errorf("send %v to the bootstrap: %w", signal, err)
+	}
+
+	return pid, nil
 }
 
-func kill(pid int, signal syscall.Signal) error {
-	if err := syscall.Kill(pid, signal); err != nil {
-		return fmt.Errorf("send %v to the bootstrap: %w", signal, err)
-	}
+// poll returns when a signal has had its effect. The system tells only the
+// parent of that, which is the emulator.
+func poll(done func() (bool, error)) error {
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
 
-	return nil
+		<-time.After(time.Millisecond)
+	}
 }
 
 func (f *Function) pids() ([]int, error) {

@@ -6,42 +6,70 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // children returns the living processes of that name and parent.
 func children(parent int, name string) ([]int, error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return nil, err
-	}
-
+	stats, err := readStats("/proc/[0-9]*/stat")
 	name = name[:min(len(name), 15)] // TASK_COMM_LEN
 
 	var pids []int
 
-	for _, path := range stats {
-		stat, err := os.ReadFile(path)
-		if err != nil { // gone meanwhile
-			continue
-		}
-
-		// pid (name) state parent: the name may contain anything.
-		start, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-		fields := strings.Fields(string(stat[end+1:]))
-
-		if string(stat[start+1:end]) == name && fields[0] != "Z" && fields[1] == strconv.Itoa(parent) {
-			pid, err := strconv.Atoi(string(bytes.TrimSpace(stat[:start])))
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-
-			pids = append(pids, pid)
+	for _, s := range stats {
+		if s.parent == parent && s.name == name && s.state != "Z" {
+			pids = append(pids, s.pid)
 		}
 	}
 
-	return pids, nil
+	return pids, err
+}
+
+// stopped tells whether every thread of a process has stopped.
+func stopped(pid int) (bool, error) {
+	stats, err := readStats(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+
+	running := slices.ContainsFunc(stats, func(s stat) bool { return s.state != "T" })
+
+	return !running, err
+}
+
+// stat is one line of a stat file: pid (name) state parent and more.
+type stat struct {
+	pid, parent int
+	name, state string
+}
+
+// readStats leaves out what ends meanwhile.
+func readStats(pattern string) ([]stat, error) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+
+	stats := make([]stat, 0, len(paths))
+
+	for _, path := range paths {
+		line, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+
+		// The name may contain anything.
+		start, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+		s := stat{name: string(line[start+1 : end])}
+
+		_, err = fmt.Sscanf(string(line[:start])+string(line[end+1:]), "%d %s %d", &s.pid, &s.state, &s.parent)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+
+		stats = append(stats, s)
+	}
+
+	return stats, nil
 }
 
 func peakRSS(pid int) (int64, error) {

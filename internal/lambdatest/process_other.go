@@ -36,4 +36,14 @@ func children(parent int, name string) ([]int, error) {
 	return pids, nil
 }
 
+// stopped tells whether a process has stopped.
+func stopped(pid int) (bool, error) {
+	state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return false, fmt.Errorf("ps: %w", err)
+	}
+
+	return strings.HasPrefix(string(state), "T"), nil
+}
+
 func peakRSS(int) (int64, error) { return 0, errors.ErrUnsupported }

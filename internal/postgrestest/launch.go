@@ -59,7 +59,7 @@ func freePort(ctx context.Context) int {
 	var network net.ListenConfig
 	port := firstPort
 	for range portAttempts {
-		port = firstPort + rand.IntN(endPort-firstPort) //nolint:gosec // spread, not secrecy
+		port = firstPort + rand.IntN(endPort-firstPort)
 		listener, err := network.Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err == nil {
 			_ = listener.Close()

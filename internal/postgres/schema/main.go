@@ -6,10 +6,15 @@ import (
 	"fmt"
 	"os"
 
+	"outboxrelay/internal/config"
 	"outboxrelay/internal/postgres"
 )
 
 func main() {
-	fmt.Print(postgres.Schema(postgres.Table{Schema: "public", Name: "outbox"}))
-	os.Exit(0)
+	table, err := config.ForSchema(os.Environ())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Print(postgres.Schema(postgres.Table(table)))
 }

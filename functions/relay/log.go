@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// newLogger writes lines as Lambda reads them, with the request's id.
+func newLogger(level slog.Level) *slog.Logger {
+	return slog.New(leveled{lambdacontext.NewLogHandler(), level})
+}
+
+// leveled gives a handler another least level: the one of aws-lambda-go knows
+// only AWS_LAMBDA_LOG_LEVEL.
+type leveled struct {
+	slog.Handler
+
+	least slog.Level
+}
+
+// Enabled reports whether a line of the level is written.
+func (l leveled) Enabled(_ context.Context, level slog.Level) bool { return level >= l.least }
+
+// WithAttrs keeps the level.
+func (l leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return leveled{l.Handler.WithAttrs(attrs), l.least}
+}
+
+// WithGroup keeps the level.
+func (l leveled) WithGroup(name string) slog.Handler {
+	return leveled{l.Handler.WithGroup(name), l.least}
+}

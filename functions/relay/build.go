@@ -36,7 +36,10 @@ func build(ctx context.Context, environ []string, out io.Writer) (*parts, error)
 		return nil, fmt.Errorf("read the AWS SDK's settings: %w", err)
 	}
 	log := newLogger(settings.LogLevel).With("outbox", settings.Outbox.Name)
-	publisher := eventbridge.New(aws, publisherConfig(settings, log))
+	publishing := publisherConfig(settings, log)
+	if err := publishing.Validate(); err != nil {
+		return nil, err
+	}
 	connector, err := postgres.NewConnector(connectSettings(settings.Database), secretsmanager.NewFromConfig(aws))
 	if err != nil {
 		return nil, err
@@ -44,7 +47,7 @@ func build(ctx context.Context, environ []string, out io.Writer) (*parts, error)
 	store := postgres.NewStore(connector.Connect, storeConfig(settings))
 	metricsOut := emf.New(out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
 	return &parts{
-		relay: outbox.NewRelay(store, publisher, relayConfig(settings), log),
+		relay: outbox.NewRelay(store, eventbridge.New(aws, publishing), relayConfig(settings), log),
 		log:   log,
 		emit: func(at time.Time, report outbox.Report) {
 			if err := metricsOut.Emit(at, metrics(report)...); err != nil {

@@ -49,6 +49,7 @@ func result(event *outbox.Event, reply *types.PutEventsResultEntry) outbox.Outco
 	case code != "":
 		return outbox.Outcome{
 			Event: event, Verdict: verdict(code), Code: printable(code), Message: printable(aws.ToString(reply.ErrorMessage)),
+			Throttled: code == "ThrottlingException",
 		}
 	case aws.ToString(reply.EventId) != "":
 		return outbox.Outcome{Event: event, Verdict: outbox.Accepted}

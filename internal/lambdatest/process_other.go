@@ -12,7 +12,7 @@ import (
 
 // children returns the living processes of that name and parent.
 func children(parent int, name string) ([]int, error) {
-	list, err := exec.Command("pgrep", "-x", "-P", strconv.Itoa(parent), name).Output()
+	list, err := exec.Command("pgrep", "-x", "-P", strconv.Itoa(parent), name).Output() //nolint:noctx // ends at once
 
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 { // none
 		return nil, nil
@@ -38,7 +38,7 @@ func children(parent int, name string) ([]int, error) {
 
 // stopped tells whether a process has stopped.
 func stopped(pid int) (bool, error) {
-	state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
+	state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output() //nolint:noctx // ends at once
 	if err != nil {
 		return false, fmt.Errorf("ps: %w", err)
 	}

@@ -24,5 +24,5 @@ func jitter(d time.Duration) time.Duration {
 	if d < 2 {
 		return d
 	}
-	return d - rand.N(d/2) //nolint:gosec // spreads load; nobody gains by guessing it
+	return d - rand.N(d/2)
 }

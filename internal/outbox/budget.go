@@ -64,7 +64,12 @@ func (b budget) store(ctx context.Context) (context.Context, context.CancelFunc)
 
 // sleep waits, but not beyond the end of the run.
 func (b budget) sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(min(wait, time.Until(b.end)))
+	sleep(ctx, min(wait, time.Until(b.end)))
+}
+
+// sleep waits, but not beyond the end of the context.
+func sleep(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

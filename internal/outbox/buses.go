@@ -26,6 +26,8 @@ type buses struct {
 // bus is what this run has seen of one bus.
 type bus struct {
 	pace     *pace
+	passed   bool      // a request went through
+	throttle error     // the last one
 	failures int       // rounds in a row that failed as a whole
 	rested   time.Time // when the last rest began
 	wake     time.Time // the bus rests until then
@@ -99,6 +101,24 @@ func (b *buses) suspect(name string) bool {
 	return b.get(name).failures > 0
 }
 
+// passed notes a request that went through.
+func (b *buses) passed(name string, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bus := b.get(name)
+	bus.passed = true
+	bus.pace.passed(now)
+}
+
+// throttled notes a request or an entry for which the bus asks to go slower.
+func (b *buses) throttled(name string, now time.Time, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bus := b.get(name)
+	bus.throttle = err
+	bus.pace.throttled(now)
+}
+
 // recovered notes that the bus accepted something.
 func (b *buses) recovered(name string) {
 	b.mu.Lock()
@@ -133,14 +153,18 @@ func (b *buses) block(name string, err error) {
 	}
 }
 
-// errors lists why buses were left out.
+// errors lists why buses were left out, and those that took nothing for being
+// throttled.
 func (b *buses) errors() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var errs []error
-	for _, bus := range b.known {
-		if bus.err != nil {
+	for name, bus := range b.known {
+		switch {
+		case bus.err != nil:
 			errs = append(errs, bus.err)
+		case bus.throttle != nil && !bus.passed:
+			errs = append(errs, fmt.Errorf("bus %s: every request was throttled; its events stay pending: %w", name, bus.throttle))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

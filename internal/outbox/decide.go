@@ -75,8 +75,8 @@ func (s Settlement) size() int { return len(s.Published) + len(s.Deferred) + len
 // split cuts a settlement of two rows or more in two.
 func (s Settlement) split() (Settlement, Settlement) {
 	half := s.size() / 2
-	published, deferred := min(half, len(s.Published)), 0
-	deferred = min(half-published, len(s.Deferred))
+	published := min(half, len(s.Published))
+	deferred := min(half-published, len(s.Deferred))
 	failed := half - published - deferred
 	return Settlement{s.Published[:published], s.Deferred[:deferred], s.Failed[:failed]},
 		Settlement{s.Published[published:], s.Deferred[deferred:], s.Failed[failed:]}

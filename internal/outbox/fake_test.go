@@ -82,6 +82,7 @@ func (s *fakeStore) seqs(is func(*row) bool) []int64 {
 
 func (s *fakeStore) published() []int64 { return s.seqs(func(r *row) bool { return r.published }) }
 func (s *fakeStore) failed() []int64    { return s.seqs(func(r *row) bool { return r.failed != nil }) }
+
 func (s *fakeStore) pending() []int64 {
 	return s.seqs(func(r *row) bool { return !r.published && r.failed == nil })
 }
@@ -189,6 +190,11 @@ func (f *fakeSession) Record(_ context.Context, settlement outbox.Settlement) er
 	if s.record != nil {
 		if err := s.record(settlement); err != nil {
 			return f.fail(err)
+		}
+	}
+	for _, row := range s.rows {
+		if row.locked != nil && slices.Contains(settlement.Published, row.Seq) {
+			return f.fail(errLocked)
 		}
 	}
 	s.write(settlement)
@@ -316,11 +322,11 @@ func (p *fakePublisher) Send(_ context.Context, request outbox.Request) ([]outbo
 	return outcomes, nil
 }
 
-// acceptedMore lists the events that were accepted more often than n times.
-func (p *fakePublisher) acceptedMore(n int) []int64 {
+// acceptedAgain lists the events that were accepted more than once.
+func (p *fakePublisher) acceptedAgain() []int64 {
 	var seqs []int64
 	for seq, times := range p.accepted {
-		if times > n {
+		if times > 1 {
 			seqs = append(seqs, seq)
 		}
 	}
@@ -356,7 +362,10 @@ func drain(t *testing.T, store outbox.Store, publisher outbox.Publisher, config 
 	return report, err
 }
 
-var errConnection = errors.New("connection reset")
+var (
+	errConnection = errors.New("connection reset")
+	errLocked     = errors.New("lock timeout")
+)
 
 func unavailable() error {
 	return &outbox.RequestError{Fault: outbox.Unavailable, Code: "ServiceUnavailable", Message: "try later"}

@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	paceBack   = 0.7                    // of the rate that went through, after a throttle
-	paceUp     = 1.25                   // a second without a throttle
+	paceBack   = 0.85                   // of the rate that went through, after a throttle
+	paceUp     = 1.15                   // each second without a throttle
+	paceStep   = 0.5                    // or so many requests a second, where that is more
 	paceFirst  = 10                     // requests a second where none went through yet
+	paceLeast  = 0.1                    // requests a second, where none go through
 	paceSettle = 500 * time.Millisecond // throttles closer than this are one
 )
 
@@ -19,6 +21,7 @@ const (
 // bus throttles; then it follows what the bus lets through and probes upwards.
 type pace struct {
 	limiter *rate.Limiter
+	turn    chan struct{} // held by the one request that waits for the limiter
 
 	mu        sync.Mutex
 	throttle  time.Time // the last one that counted
@@ -28,11 +31,22 @@ type pace struct {
 	lastCount int       // and in the one before
 }
 
-func newPace() *pace { return &pace{limiter: rate.NewLimiter(rate.Inf, 1)} }
+func newPace() *pace {
+	return &pace{limiter: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, 1)}
+}
 
-// wait returns when a request may be sent, or an error at once when that is not
-// before the context's deadline.
-func (p *pace) wait(ctx context.Context) error { return p.limiter.Wait(ctx) }
+// wait returns when a request may be sent, or an error when that is not before
+// the context's deadline. Requests wait one after the other: the limiter fixes
+// the time of all who wait for it, and would hold them to an old limit.
+func (p *pace) wait(ctx context.Context) error {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.turn }()
+	return p.limiter.Wait(ctx)
+}
 
 // passed notes a request that was not throttled.
 func (p *pace) passed(now time.Time) {
@@ -42,7 +56,7 @@ func (p *pace) passed(now time.Time) {
 	p.count++
 	if limit := p.limiter.Limit(); limit != rate.Inf && now.Sub(p.raised) >= time.Second {
 		p.raised = now
-		p.limiter.SetLimit(limit * paceUp)
+		p.limiter.SetLimit(max(limit*paceUp, limit+paceStep))
 	}
 }
 
@@ -55,16 +69,17 @@ func (p *pace) throttled(now time.Time) {
 	}
 	p.roll(now)
 	p.throttle, p.raised = now, now
-	p.limiter.SetLimit(max(1, rate.Limit(paceBack*p.through())))
+	p.limiter.SetLimit(rate.Limit(max(paceLeast, p.through())))
 }
 
-// through is the rate that the bus lets through, at most what it was offered.
+// through is a little less than the rate that the bus lets through, or half of
+// what it was offered where it let nothing through.
 func (p *pace) through() float64 {
-	through := float64(max(p.count, p.lastCount))
-	if through == 0 {
-		through = paceFirst
+	offered := float64(p.limiter.Limit())
+	if through := max(p.count, p.lastCount); through > 0 {
+		return paceBack * min(float64(through), offered)
 	}
-	return min(through, float64(p.limiter.Limit()))
+	return min(paceFirst, offered/2)
 }
 
 // roll starts a new second when the last one is over.

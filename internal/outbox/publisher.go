@@ -59,6 +59,11 @@ type Outcome struct {
 // held reports that the event was not sent, for want of leave or of time.
 func (o Outcome) held() bool { return o.Verdict == Unsent && o.Code == "" }
 
+// requestError makes an error of an outcome that concerns more than its event.
+func (o Outcome) requestError(fault Fault) error {
+	return &RequestError{Fault: fault, Code: o.Code, Message: o.Message}
+}
+
 // Verdict says what an outcome means for the row.
 type Verdict int
 

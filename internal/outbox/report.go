@@ -105,7 +105,7 @@ func (s *sample) add(value time.Duration) {
 		s.values = append(s.values, value)
 		return
 	}
-	if i := rand.IntN(s.seen); i < sampleMax { //nolint:gosec // a statistic
+	if i := rand.IntN(s.seen); i < sampleMax {
 		s.values[i] = value
 	}
 }

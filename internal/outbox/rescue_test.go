@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -12,11 +13,13 @@ import (
 )
 
 func TestRelayRecordsAcceptedEventsOnANewSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store, publisher := newStore(events(1_000, 1, "b")...), newPublisher()
 		settlings := 0
 		store.settle = func(outbox.Settlement) error {
-			if settlings++; settlings == 2 {
+			settlings++
+			if settlings == 2 {
 				return errConnection
 			}
 			return nil
@@ -25,12 +28,13 @@ func TestRelayRecordsAcceptedEventsOnANewSession(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1_000, report.Published)
 		require.Empty(t, store.pending())
-		require.Empty(t, publisher.acceptedMore(1), "nothing had to be sent again")
+		require.Empty(t, publisher.acceptedAgain(), "nothing had to be sent again")
 	})
 }
 
 func TestRelayIsolatesARowWhoseOutcomeCannotBeRecorded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store, publisher := newStore(events(200, 1, "b")...), newPublisher()
 		refuse := func(settlement outbox.Settlement) error {
 			if slices.Contains(settlement.Published, 7) {
@@ -51,7 +55,8 @@ func TestRelayIsolatesARowWhoseOutcomeCannotBeRecorded(t *testing.T) {
 }
 
 func TestRelayGivesUpWhenNothingCanBeRecorded(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store, publisher := newStore(events(5_000, 1, "b")...), newPublisher()
 		refuse := func(outbox.Settlement) error { return fmt.Errorf("%w: no right to update", outbox.ErrRefused) }
 		store.settle, store.record = refuse, refuse
@@ -64,7 +69,8 @@ func TestRelayGivesUpWhenNothingCanBeRecorded(t *testing.T) {
 }
 
 func TestRelayFailsWhenTheStoreIsAway(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := newStore(events(10, 1, "b")...)
 		store.connect = func(int) error { return errConnection }
 		report, err := drain(t, store, newPublisher(), config(), time.Minute)
@@ -76,11 +82,13 @@ func TestRelayFailsWhenTheStoreIsAway(t *testing.T) {
 }
 
 func TestRelayConnectsAgainAfterALostSession(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store, publisher := newStore(events(1_000, 1, "b")...), newPublisher()
 		claims := 0
 		store.claim = func(outbox.Claim) error {
-			if claims++; claims%3 == 0 {
+			claims++
+			if claims%3 == 0 {
 				return errConnection
 			}
 			return nil
@@ -88,12 +96,13 @@ func TestRelayConnectsAgainAfterALostSession(t *testing.T) {
 		report, err := drain(t, store, publisher, config(), time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, 1_000, report.Published)
-		require.Empty(t, publisher.acceptedMore(1))
+		require.Empty(t, publisher.acceptedAgain())
 	})
 }
 
 func TestRelayDoesNotRepeatAStatementThatIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		store := newStore(events(10, 1, "b")...)
 		store.claim = func(outbox.Claim) error { return fmt.Errorf("%w: no such table", outbox.ErrRefused) }
 		_, err := drain(t, store, newPublisher(), config(), time.Minute)

@@ -100,23 +100,22 @@ func (r *round) goesOn() bool {
 func (r *round) answer(outcomes []Outcome) {
 	d := r.dispatcher
 	now := time.Now()
-	throttled := false
+	var throttled error
 	for _, outcome := range outcomes {
 		d.suspects.cleared(outcome.Event.Seq)
-		switch outcome.Verdict {
-		case Accepted:
+		switch {
+		case outcome.Verdict == Accepted:
 			d.report.accepted(outcome.Event.Age + now.Sub(r.claimed))
-		case Denied:
-			d.buses.block(r.bus, &RequestError{Fault: Forbidden, Code: outcome.Code, Message: outcome.Message})
-		case Transient:
-			throttled = throttled || outcome.Throttled
-		case Unsent, Unknown, Poison:
+		case outcome.Verdict == Denied:
+			d.buses.block(r.bus, outcome.requestError(Forbidden))
+		case outcome.Throttled:
+			throttled = outcome.requestError(Throttled)
 		}
 	}
-	if throttled {
-		d.buses.pace(r.bus).throttled(now)
+	if throttled != nil {
+		d.buses.throttled(r.bus, now, throttled)
 	} else {
-		d.buses.pace(r.bus).passed(now)
+		d.buses.passed(r.bus, now)
 	}
 	r.mu.Lock()
 	r.answered = true
@@ -124,26 +123,26 @@ func (r *round) answer(outcomes []Outcome) {
 	r.add(outcomes)
 }
 
-// fault keeps that a request failed as a whole.
+// fault keeps that a request failed as a whole. A bus that throttles is there:
+// its pace is all that changes.
 func (r *round) fault(request Request, err error) {
+	r.add(unsent(request, err))
 	switch faultOf(err) {
+	case Throttled:
+		r.dispatcher.buses.throttled(r.bus, time.Now(), err)
+		return
 	case Forbidden:
 		r.dispatcher.buses.block(r.bus, err)
-	case Throttled:
-		r.dispatcher.buses.pace(r.bus).throttled(time.Now())
 	case Unavailable, Refused:
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.failed == nil {
 		r.failed = err
 	}
-	if faultOf(err) == Unavailable {
-		for _, entry := range request.Entries {
-			r.suspects = append(r.suspects, entry.Event.Seq)
-		}
+	for _, entry := range request.Entries {
+		r.suspects = append(r.suspects, entry.Event.Seq)
 	}
-	r.mu.Unlock()
-	r.add(unsent(request, err))
 }
 
 func (r *round) add(outcomes []Outcome) {
@@ -186,8 +185,7 @@ func unsent(request Request, err error) []Outcome {
 
 // faultOf reads the fault of a publisher's error.
 func faultOf(err error) Fault {
-	var request *RequestError
-	if errors.As(err, &request) {
+	if request, ok := errors.AsType[*RequestError](err); ok {
 		return request.Fault
 	}
 	return Unavailable

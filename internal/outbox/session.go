@@ -54,23 +54,24 @@ func (w *worker) lost(ctx context.Context, err error) error {
 		return err
 	}
 	w.run.relay.log.Warn("session lost, connecting again", "error", err)
-	w.run.budget.sleep(ctx, jitter(pause(100*time.Millisecond, 4, w.failures-1, time.Second)))
+	w.run.budget.sleep(ctx, retryPause(w.failures-1))
 	return nil
 }
 
 // rescue records the outcomes of a batch whose transaction was lost, on a new
-// session. The rows may be claimed by another relay by now, and a commit whose
-// answer was lost may have taken place: recording again changes nothing then.
+// session, and is patient: what is not recorded is sent again. Another claim may
+// hold the rows by now, and a commit whose answer was lost may have taken place:
+// recording again changes nothing then.
 func (w *worker) rescue(ctx context.Context, settlement Settlement, cause error) error {
-	defer w.run.suspects.record(settlement.seqs())()
-	if err := w.lost(ctx, cause); err != nil && !errors.Is(cause, ErrRefused) {
-		return unrecorded(settlement, cause)
-	}
+	seqs := settlement.seqs()
+	w.run.suspects.recording(seqs)
+	w.disconnect(ctx)
+	w.run.relay.log.Warn("settling failed, recording the outcomes on a new session", "events", len(seqs), "error", cause)
 	refusals := 0
 	if err := w.record(ctx, settlement, &refusals); err != nil {
 		return unrecorded(settlement, errors.Join(cause, err))
 	}
-	w.failures, w.err = 0, nil
+	w.run.suspects.recorded(seqs)
 	return nil
 }
 
@@ -92,7 +93,7 @@ func (w *worker) record(ctx context.Context, settlement Settlement, refusals *in
 		return err
 	case settlement.size() == 1:
 		*refusals++
-		w.run.suspects.unrecorded(settlement.seqs()[0], err)
+		w.run.suspects.refused(settlement.seqs()[0], err)
 		return nil
 	}
 	first, second := settlement.split()
@@ -102,11 +103,11 @@ func (w *worker) record(ctx context.Context, settlement Settlement, refusals *in
 	return w.record(ctx, second, refusals)
 }
 
-// recordOnce tries until the store has answered, or there is no use in trying.
+// recordOnce tries until the store has answered, or the time is used up.
 func (w *worker) recordOnce(ctx context.Context, settlement Settlement) error {
 	storeCtx, cancel := w.run.budget.store(ctx)
 	defer cancel()
-	for {
+	for try := 0; ; try++ {
 		err := w.connect(storeCtx)
 		if err == nil {
 			err = w.session.Record(storeCtx, settlement)
@@ -114,12 +115,15 @@ func (w *worker) recordOnce(ctx context.Context, settlement Settlement) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, ErrRefused) {
-			w.disconnect(ctx)
+		w.disconnect(ctx)
+		if errors.Is(err, ErrRefused) || storeCtx.Err() != nil {
 			return err
 		}
-		if err := w.lost(ctx, err); err != nil {
-			return err
-		}
+		sleep(storeCtx, retryPause(try))
 	}
+}
+
+// retryPause is the pause after a session has failed, growing with each.
+func retryPause(failures int) time.Duration {
+	return jitter(pause(100*time.Millisecond, 4, failures, time.Second))
 }

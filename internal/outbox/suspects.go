@@ -18,26 +18,30 @@ const triesMax = 5
 // left to the next run as well. A row whose transaction was lost is not claimed
 // while its outcome is recorded on another session.
 type suspects struct {
-	mu        sync.Mutex
-	tries     map[int64]int
-	exhausted map[int64]error
-	recording map[int64]bool
+	mu         sync.Mutex
+	tries      map[int64]int
+	exhausted  map[int64]error
+	unrecorded map[int64]bool
 }
 
 func newSuspects() *suspects {
-	return &suspects{tries: map[int64]int{}, exhausted: map[int64]error{}, recording: map[int64]bool{}}
+	return &suspects{tries: map[int64]int{}, exhausted: map[int64]error{}, unrecorded: map[int64]bool{}}
 }
 
-// singleOut marks the events that are to be sent alone.
-func (s *suspects) singleOut(events []Event) {
+// sendable drops the events whose outcomes are being recorded, which a claim can
+// bring that was under way already, and marks those that are to be sent alone.
+func (s *suspects) sendable(events []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.tries) == 0 {
-		return
+	if len(s.unrecorded) > 0 {
+		events = slices.DeleteFunc(slices.Clone(events), func(event Event) bool { return s.unrecorded[event.Seq] })
 	}
-	for i := range events {
-		events[i].Alone = s.tries[events[i].Seq] > 0
+	if len(s.tries) > 0 {
+		for i := range events {
+			events[i].Alone = s.tries[events[i].Seq] > 0
+		}
 	}
+	return events
 }
 
 // failed notes that the request with this row failed.
@@ -50,8 +54,8 @@ func (s *suspects) failed(seq int64, err error) {
 	}
 }
 
-// unrecorded leaves a row out whose outcome the store refuses to record.
-func (s *suspects) unrecorded(seq int64, err error) {
+// refused leaves a row out whose outcome the store refuses to record.
+func (s *suspects) refused(seq int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exhaust(seq, fmt.Errorf("event with seq %d: its outcome could not be recorded, so it will be sent again: %w", seq, err))
@@ -62,20 +66,22 @@ func (s *suspects) exhaust(seq int64, err error) {
 	s.exhausted[seq] = err
 }
 
-// record keeps rows out of claims until their outcomes are recorded, which done
-// says.
-func (s *suspects) record(seqs []int64) (done func()) {
+// recording keeps rows out of claims: the bus has them, and the store is yet to
+// hear of it.
+func (s *suspects) recording(seqs []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range seqs {
-		s.recording[seq] = true
+		s.unrecorded[seq] = true
 	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, seq := range seqs {
-			delete(s.recording, seq)
-		}
+}
+
+// recorded notes that the store has heard of it.
+func (s *suspects) recorded(seqs []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seq := range seqs {
+		delete(s.unrecorded, seq)
 	}
 }
 
@@ -102,7 +108,7 @@ func (s *suspects) leftOut() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seqs := slices.Collect(maps.Keys(s.exhausted))
-	return slices.AppendSeq(seqs, maps.Keys(s.recording))
+	return slices.AppendSeq(seqs, maps.Keys(s.unrecorded))
 }
 
 // errors lists why rows were left out, the first few of them in full.

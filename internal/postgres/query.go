@@ -1,36 +1,44 @@
 package postgres
 
 import (
-	"embed"
-	"path"
+	_ "embed"
 	"strings"
 )
 
-//go:embed query/*.sql
-var queryFiles embed.FS
+// The statements, as the files have them.
+var (
+	//go:embed query/begin.sql
+	beginSQL string
+	//go:embed query/settings.sql
+	settingsSQL string
+	//go:embed query/claim.sql
+	claimSQL string
+	//go:embed query/mark.sql
+	markSQL string
+	//go:embed query/delete.sql
+	deleteSQL string
+	//go:embed query/defer.sql
+	deferSQL string
+	//go:embed query/fail.sql
+	failSQL string
+)
 
-// queries are the statements of query/, for one table.
+// queries are the statements for one table.
 type queries struct {
-	begin, settings, claim     string
-	mark, delete, deferr, fail string
+	begin, settings, claim       string
+	mark, remove, postpone, fail string
 }
 
 func newQueries(table Table) queries {
-	read := func(name string) string {
-		text, err := queryFiles.ReadFile(path.Join("query", name+".sql"))
-		if err != nil {
-			panic(err) // the binary was built without its statements
-		}
-		return table.rename(withoutComments(string(text)))
-	}
+	statement := func(file string) string { return table.rename(withoutComments(file)) }
 	return queries{
-		begin:    read("begin"),
-		settings: read("settings"),
-		claim:    read("claim"),
-		mark:     read("mark"),
-		delete:   read("delete"),
-		deferr:   read("defer"),
-		fail:     read("fail"),
+		begin:    statement(beginSQL),
+		settings: statement(settingsSQL),
+		claim:    statement(claimSQL),
+		mark:     statement(markSQL),
+		remove:   statement(deleteSQL),
+		postpone: statement(deferSQL),
+		fail:     statement(failSQL),
 	}
 }
 
@@ -39,8 +47,9 @@ func newQueries(table Table) queries {
 func withoutComments(sql string) string {
 	var kept []string
 	for line := range strings.Lines(sql) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
-			kept = append(kept, strings.TrimSpace(line))
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "--") {
+			kept = append(kept, line)
 		}
 	}
 	return strings.Join(kept, "\n")

@@ -16,14 +16,14 @@ func (r row) int8(i int) int64 {
 	if len(r[i]) != 8 {
 		return 0
 	}
-	return int64(binary.BigEndian.Uint64(r[i]))
+	return int64(binary.BigEndian.Uint64(r[i])) //nolint:gosec // the same bits, read as the server wrote them
 }
 
 func (r row) int4(i int) int {
 	if len(r[i]) != 4 {
 		return 0
 	}
-	return int(int32(binary.BigEndian.Uint32(r[i])))
+	return int(int32(binary.BigEndian.Uint32(r[i]))) //nolint:gosec // as above
 }
 
 func (r row) bool(i int) bool { return len(r[i]) == 1 && r[i][0] == 1 }

@@ -19,7 +19,7 @@ func (s *session) addSettlement(p *pipeline, settlement outbox.Settlement) *writ
 		p.add(counting("mark published", &w.published), s.store.published, int8sParam(settlement.Published))
 	}
 	if len(settlement.Deferred) > 0 {
-		p.add(counting("defer events", &w.deferred), s.store.queries.deferr, deferrals(settlement.Deferred)...)
+		p.add(counting("defer events", &w.deferred), s.store.queries.postpone, deferrals(settlement.Deferred)...)
 	}
 	if len(settlement.Failed) > 0 {
 		p.add(counting("move events to the failed table", &w.failed), s.store.queries.fail, failures(settlement.Failed)...)

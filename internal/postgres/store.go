@@ -32,7 +32,7 @@ func NewStore(connect func(context.Context) (*pgx.Conn, error), config StoreConf
 	queries := newQueries(config.Table)
 	store := &Store{connect: connect, table: config.Table, bus: config.Bus, queries: queries, published: queries.mark}
 	if config.DeletePublished {
-		store.published = queries.delete
+		store.published = queries.remove
 	}
 	return store
 }

@@ -16,13 +16,16 @@ type Table struct {
 // String gives the name as SQL writes it.
 func (t Table) String() string { return pgx.Identifier{t.Schema, t.Name}.Sanitize() }
 
+// companion names a table that belongs to the outbox.
+func (t Table) companion(suffix string) Table { return Table{t.Schema, t.Name + suffix} }
+
 // rename puts the table's names into a statement that is written for
 // public.outbox. They are identifiers when they get there: quoted, whatever
 // characters they have.
 func (t Table) rename(sql string) string {
 	var pairs []string
 	for _, suffix := range []string{"_failed", "_paused", "_schema", ""} {
-		pairs = append(pairs, "public.outbox"+suffix, Table{t.Schema, t.Name + suffix}.String())
+		pairs = append(pairs, "public.outbox"+suffix, t.companion(suffix).String())
 	}
 	for _, suffix := range []string{"_pending", "_published"} {
 		pairs = append(pairs, "INDEX outbox"+suffix, "INDEX "+pgx.Identifier{t.Name + suffix}.Sanitize())

@@ -10,7 +10,8 @@ import (
 
 const (
 	paceBack   = 0.85                   // of the rate that went through, after a throttle
-	paceUp     = 1.15                   // each second without a throttle
+	paceUp     = 0.15                   // more in a second without a throttle, twice as much more in the next, ...
+	paceUpMost = 1                      // but no more than this
 	paceStep   = 0.5                    // or so many requests a second, where that is more
 	paceFirst  = 10                     // requests a second where none went through yet
 	paceLeast  = 0.1                    // requests a second, where none go through
@@ -26,6 +27,7 @@ type pace struct {
 	mu        sync.Mutex
 	throttle  time.Time // the last one that counted
 	raised    time.Time // when the bound was last raised
+	up        float64   // by how much it is raised next
 	second    time.Time // start of the second that is being counted
 	count     int       // requests that went through in it
 	lastCount int       // and in the one before
@@ -55,8 +57,8 @@ func (p *pace) passed(now time.Time) {
 	p.roll(now)
 	p.count++
 	if limit := p.limiter.Limit(); limit != rate.Inf && now.Sub(p.raised) >= time.Second {
-		p.raised = now
-		p.limiter.SetLimit(max(limit*paceUp, limit+paceStep))
+		p.limiter.SetLimit(limit + max(rate.Limit(p.up)*limit, paceStep))
+		p.raised, p.up = now, min(2*p.up, paceUpMost)
 	}
 }
 
@@ -68,7 +70,7 @@ func (p *pace) throttled(now time.Time) {
 		return
 	}
 	p.roll(now)
-	p.throttle, p.raised = now, now
+	p.throttle, p.raised, p.up = now, now, paceUp
 	p.limiter.SetLimit(rate.Limit(max(paceLeast, p.through())))
 }
 

@@ -1,0 +1,3 @@
+-- The events that were given up, each with its reason.
+SELECT id::text, error_code, error_message
+FROM public.outbox_failed

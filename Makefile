@@ -1,6 +1,9 @@
 # `make help` shows every target by the comment beside it.
 
-LINT := go tool -modfile=tools/golangci-lint/go.mod golangci-lint
+LINT := golangci=$$(cd tools/golangci-lint && go tool -n golangci-lint) && "$$golangci"
+
+# Each has a go.mod of its own; the linter sees one at a time.
+MODULES := . internal/bench
 
 # What Lambda runs: GOARCH=amd64 make build for the other architecture.
 GOARCH ?= arm64
@@ -35,8 +38,9 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 
 .PHONY: lint
 lint: ## Check style, formatting, directions of imports and go.mod
-	$(LINT) run
-	go mod tidy -diff
+	@$(LINT) version && for module in $(MODULES); do \
+		(cd $$module && "$$golangci" run && go mod tidy -diff) || exit 1; \
+	done
 
 .PHONY: build
 build: $(FUNCTIONS:%=dist/%/bootstrap) ## Build dist/<function>/bootstrap for Lambda: GOARCH=arm64 (default) or amd64

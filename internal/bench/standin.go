@@ -23,7 +23,7 @@ const busLatency = 20 * time.Millisecond
 // serveStandIn is EventBridge until its standard input ends. It prints its URL
 // first, and at the end how many events it accepted, and how many of them once.
 func serveStandIn(ctx context.Context) error {
-	server, err := eventbridgetest.Start(
+	server, err := eventbridgetest.Start( //nolint:contextcheck // it lives until Close
 		eventbridgetest.WithLatency(busLatency), eventbridgetest.WithRecording(eventbridgetest.RecordIDs))
 	if err != nil {
 		return err

@@ -57,6 +57,9 @@ func (w *worker) drain(ctx context.Context) error {
 			if err := w.settle(ctx, batch, outcomes); err != nil {
 				return err
 			}
+			if allHeld(outcomes) {
+				w.run.budget.sleep(ctx, heldPause)
+			}
 		case !w.idle(ctx, batch):
 			w.run.report.stopped(Drained)
 			return nil
@@ -78,7 +81,7 @@ func (w *worker) claim(ctx context.Context) (*batch, error) {
 		return nil, err
 	}
 	claim, batch := w.ask()
-	found, err := w.session.Claim(storeCtx, claim)
+	found, err := w.session.Claim(storeCtx, *claim)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +90,7 @@ func (w *worker) claim(ctx context.Context) (*batch, error) {
 }
 
 // ask prepares a claim, and the batch that will hold what it finds.
-func (w *worker) ask() (Claim, *batch) {
+func (w *worker) ask() (*Claim, *batch) {
 	now := time.Now()
 	leftOut, woken := w.run.buses.leftOut(now)
 	if woken {
@@ -95,7 +98,7 @@ func (w *worker) ask() (Claim, *batch) {
 	}
 	scan := w.run.floor.begin(now)
 	config := w.run.relay.config
-	claim := Claim{
+	claim := &Claim{
 		After:        scan.from,
 		Rows:         min(w.rows, config.BatchSize, config.rateRows()),
 		Bytes:        config.BatchBytes,
@@ -136,11 +139,8 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 	w.run.report.deferred(postponed(outcomes, settlement))
 	w.run.floor.lower(batch.released(outcomes))
 	var claim *Claim
-	if held := allHeld(outcomes); !held && w.run.goesOn(ctx) {
-		asked, next := w.ask()
-		claim, w.next = &asked, next
-	} else if held {
-		defer w.run.budget.sleep(ctx, heldPause)
+	if !allHeld(outcomes) && w.run.goesOn(ctx) {
+		claim, w.next = w.ask()
 	}
 	storeCtx, cancel := w.run.budget.store(ctx)
 	defer cancel()

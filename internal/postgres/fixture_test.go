@@ -46,6 +46,12 @@ func newDatabaseOf(t *testing.T, script string) *database {
 	return &database{db, db.CreateLogin(t, "outbox_relay")}
 }
 
+func newDatabaseOn(t *testing.T, server *postgrestest.Server) *database {
+	t.Helper()
+	db := postgrestest.New(t, postgrestest.On(server), postgrestest.Schema(postgres.Schema(publicOutbox)))
+	return &database{db, db.CreateLogin(t, "outbox_relay")}
+}
+
 // connect opens a connection as a function of ours does.
 func (d *database) connect(ctx context.Context) (*pgx.Conn, error) {
 	connector, err := postgres.NewConnector(postgres.Settings{URL: d.login.URL}, nil)
@@ -90,9 +96,9 @@ func (d *database) pending(t *testing.T, n int) {
 }
 
 // seqs returns the numbers that a query of one column yields.
-func (d *database) seqs(t *testing.T, sql string, args ...any) []int64 {
+func (d *database) seqs(t *testing.T, sql string) []int64 {
 	t.Helper()
-	return postgrestest.Scalar[[]int64](t, d.Database, "SELECT coalesce(array_agg(s ORDER BY s), '{}') FROM ("+sql+") AS q(s)", args...)
+	return postgrestest.Scalar[[]int64](t, d.Database, "SELECT coalesce(array_agg(s ORDER BY s), '{}') FROM ("+sql+") AS q(s)")
 }
 
 func (d *database) published(t *testing.T) []int64 {
@@ -122,6 +128,12 @@ func (d *database) states(t *testing.T) []string {
 func (d *database) waitForNobody(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(d.states(t)) == 0 }, patience, tick)
+}
+
+// waitForOne waits until all but one of the login's sessions have ended.
+func (d *database) waitForOne(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(d.states(t)) == 1 }, patience, tick)
 }
 
 func claim(t *testing.T, session outbox.Session, asked outbox.Claim) outbox.Batch {

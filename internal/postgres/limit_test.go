@@ -20,7 +20,7 @@ const limitsSQL = `jsonb_build_object(
 	'Idle',       extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval),
 	'Statement',  extract(epoch FROM current_setting('statement_timeout')::interval),
 	'Lock',       extract(epoch FROM current_setting('lock_timeout')::interval),
-	'TCPUser',    extract(epoch FROM current_setting('tcp_user_timeout')::interval),
+	'TCPUser',    current_setting('tcp_user_timeout')::float8 / 1000, -- read from the socket, in milliseconds
 	'EnableSort', current_setting('enable_sort'),
 	'JIT',        current_setting('jit'))`
 

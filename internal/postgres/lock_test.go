@@ -3,9 +3,9 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -202,7 +202,8 @@ func drainAll(ctx context.Context, session outbox.Session, rows int) (published 
 	asked.Rows = rows
 	batch, err := session.Claim(ctx, asked)
 	for err == nil && batch.Locked > 0 {
-		seqs, settled := seqsOf(batch), false
+		var settled bool
+		seqs := seqsOf(batch)
 		batch, settled, err = session.Settle(ctx, outbox.Settlement{Published: seqs}, &asked)
 		if settled {
 			published = append(published, seqs...)
@@ -218,15 +219,24 @@ func (d *database) sessionOver(t *testing.T, wrap func(net.Conn) net.Conn) outbo
 }
 
 func (d *database) dial(wrap func(net.Conn) net.Conn) func(context.Context) (*pgx.Conn, error) {
+	return d.dialWith(wrap, nil)
+}
+
+// dialWith prepares the socket too, as net.Dialer's Control does. What the
+// driver dials later, to cancel a statement, is none of the test's business.
+func (d *database) dialWith(
+	wrap func(net.Conn) net.Conn, control func(network, address string, raw syscall.RawConn) error,
+) func(context.Context) (*pgx.Conn, error) {
+	var dialled atomic.Bool
 	return func(ctx context.Context) (*pgx.Conn, error) {
 		config, err := pgx.ParseConfig(d.login.URL)
 		if err != nil {
 			return nil, err
 		}
 		config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			if err != nil {
-				return nil, fmt.Errorf("dial: %w", err)
+			conn, err := (&net.Dialer{Control: control}).DialContext(ctx, network, address)
+			if err != nil || dialled.Swap(true) {
+				return conn, err
 			}
 			return wrap(conn), nil
 		}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/eventbridgetest"
+	"outboxrelay/internal/secretstest"
+)
+
+func TestNamesEveryWrongSettingAtOnce(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.insert(t, 3)
+	relay := s.start(t, settings{
+		"DATABASE_URL":        "mysql://relay:" + marker + "@127.0.0.1/shop",
+		"DATABASE_SECRET_ARN": marker,
+		"OUTBOX_TABLE":        "a.b.c",
+		"EVENT_BUS":           "no bus",
+		"EVENT_ENVELOPE":      "xml",
+		"EVENT_BUS_CHECK":     "perhaps",
+		"PUT_EVENTS_TIMEOUT":  "5",
+		"RELAY_BATCH_SIZE":    "many",
+		"RELAY_RESERVE":       "0s",
+		"RELAY_BATCHSIZE":     "10",
+		"LOG_LEVEL":           "loud",
+	})
+
+	for range 2 { // a sandbox that could not be built stays of use
+		message := relay.fail(t)
+		for _, key := range []string{
+			"DATABASE_URL", "DATABASE_SECRET_ARN", "OUTBOX_TABLE", "EVENT_BUS", "EVENT_ENVELOPE", "EVENT_BUS_CHECK",
+			"PUT_EVENTS_TIMEOUT", "RELAY_BATCH_SIZE", "RELAY_RESERVE", "RELAY_BATCHSIZE", "LOG_LEVEL",
+		} {
+			require.Contains(t, message, key+" ")
+		}
+		require.NotContains(t, message, marker)
+	}
+	require.Zero(t, s.bus.Stats().Requests)
+	require.Equal(t, 3, s.untouched(t))
+}
+
+// An empty name is no wish for the default bus.
+func TestRefusesAnEmptyBus(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.insert(t, 3)
+	relay := s.start(t, settings{"EVENT_BUS": ""})
+
+	require.Contains(t, relay.fail(t), "EVENT_BUS ")
+	require.Zero(t, s.bus.Stats().Requests)
+	require.Equal(t, 3, s.untouched(t))
+}
+
+func TestSaysThatThereIsNoTimeForAnyWork(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.insert(t, 3)
+	relay := s.start(t, settings{"RELAY_RESERVE": "25s"})
+
+	message := relay.fail(t)
+	require.Contains(t, message, "RELAY_RESERVE")
+	require.Contains(t, message, "PUT_EVENTS_TIMEOUT")
+	require.Equal(t, 3, s.untouched(t))
+}
+
+// The database grants less than the role outbox_relay has.
+func TestSaysWhichRoleIsMissing(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	relay := s.start(t, settings{"DATABASE_URL": s.db.CreateLogin(t).URL})
+
+	require.Contains(t, relay.fail(t), "give the user the role outbox_relay")
+}
+
+func TestServesATableOfAnyName(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.insert(t, 10)
+	s.db.Exec(t, `
+		CREATE SCHEMA "Shop";
+		GRANT USAGE ON SCHEMA "Shop" TO outbox_relay;
+		ALTER TABLE outbox SET SCHEMA "Shop";
+		ALTER TABLE outbox_failed SET SCHEMA "Shop";
+		ALTER TABLE outbox_paused SET SCHEMA "Shop";
+		ALTER TABLE "Shop".outbox RENAME TO "My Events";
+		ALTER TABLE "Shop".outbox_failed RENAME TO "My Events_failed";
+		ALTER TABLE "Shop".outbox_paused RENAME TO "My Events_paused"`)
+	relay := s.start(t, settings{"OUTBOX_TABLE": `"Shop"."My Events"`, "OUTBOX_NAME": "shop"})
+
+	require.Equal(t, 10, relay.succeed(t).Published)
+	require.Equal(t, 10, s.db.QueryInt(t, `SELECT count(*) FROM "Shop"."My Events" WHERE published_at IS NOT NULL`))
+	require.Equal(t, "shop", relay.metric(t, "Outbox"))
+	s.requireOnce(t)
+}
+
+func TestTakesTheDefaultsOfARowFromTheSettings(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t, eventbridgetest.WithBuses("orders", "invoices"))
+	s.insertOf(t, "Plain", 1)
+	s.db.Exec(t, `INSERT INTO outbox (event_type, payload, source, topic) VALUES ('Own', '{}', 'billing', 'invoices')`)
+	relay := s.start(t, settings{"EVENT_BUS": "orders", "EVENT_SOURCE": "shop"})
+
+	require.Equal(t, 2, relay.succeed(t).Published)
+	for _, accepted := range s.bus.Accepted() {
+		if accepted.DetailType == "Own" {
+			require.Equal(t, "invoices from billing", accepted.Bus+" from "+accepted.Source)
+		} else {
+			require.Equal(t, "orders from shop", accepted.Bus+" from "+accepted.Source)
+		}
+	}
+}
+
+func TestConnectsByTheVariablesOfLibpq(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.insert(t, 10)
+	relay := s.start(t, settings{
+		"DATABASE_URL": unset,
+		"PGHOST":       "127.0.0.1",
+		"PGPORT":       strconv.Itoa(s.db.Server.Port()),
+		"PGDATABASE":   s.db.Name,
+		"PGUSER":       s.login.Name,
+		"PGPASSWORD":   s.login.Password,
+		"PGSSLMODE":    "disable",
+	})
+
+	require.Equal(t, 10, relay.succeed(t).Published)
+	s.requireDelivered(t)
+}
+
+// Nothing is said about TLS, and the server has none.
+func TestNeverFallsBackToPlaintext(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.insert(t, 3)
+	address, err := url.Parse(s.login.URL)
+	require.NoError(t, err)
+	address.RawQuery = ""
+	relay := s.start(t, settings{"DATABASE_URL": address.String()})
+
+	require.Contains(t, relay.fail(t), "turn on TLS on the server, or say sslmode=disable")
+	require.Equal(t, 3, s.untouched(t))
+}
+
+const secretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:outbox/relay-AbCdEf"
+
+// secret is what RDS keeps for a login.
+func (s *scene) secret(t *testing.T, password string) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{
+		"engine": "postgres", "host": "127.0.0.1", "port": s.db.Server.Port(), "dbname": s.db.Name,
+		"username": s.login.Name, "password": password,
+	})
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestConnectsByASecretThatIsReadOnce(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	secrets := secretstest.New(t)
+	secrets.Set(secretARN, s.secret(t, s.login.Password))
+	secrets.Script(secretstest.Repeat(2, secretstest.Throttle())...)
+	relay := s.start(t, settings{
+		"DATABASE_URL":                     unset,
+		"DATABASE_SECRET_ARN":              secretARN,
+		"AWS_ENDPOINT_URL_SECRETS_MANAGER": secrets.URL(),
+		"PGSSLMODE":                        "disable",
+	})
+
+	for range 20 {
+		s.insert(t, 2)
+		require.Equal(t, 2, relay.succeed(t).Published)
+	}
+	require.Equal(t, 3, secrets.CallCount(), "two were throttled")
+	s.requireDelivered(t)
+}
+
+// The database has the new password at once, the secret only two runs later.
+func TestRecoversWhenTheSecretIsRotated(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	secrets := secretstest.New(t)
+	secrets.Set(secretARN, s.secret(t, s.login.Password))
+	relay := s.start(t, settings{
+		"DATABASE_URL":                     unset,
+		"DATABASE_SECRET_ARN":              secretARN,
+		"AWS_ENDPOINT_URL_SECRETS_MANAGER": secrets.URL(),
+		"PGSSLMODE":                        "disable",
+	})
+	s.insert(t, 10)
+	require.Equal(t, 10, relay.succeed(t).Published)
+	pid, err := relay.PID()
+	require.NoError(t, err)
+
+	s.insert(t, 10)
+	s.db.Exec(t, fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'", s.login.Name, marker))
+	for range 2 {
+		message := relay.fail(t)
+		require.Contains(t, message, "still holds this login")
+		require.NotContains(t, message, s.login.Password)
+	}
+
+	secrets.Set(secretARN, s.secret(t, marker))
+	require.Equal(t, 10, relay.succeed(t).Published)
+	s.requireDelivered(t)
+	again, err := relay.PID()
+	require.NoError(t, err)
+	require.Equal(t, pid, again, "it took a new sandbox")
+}

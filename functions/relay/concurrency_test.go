@@ -2,14 +2,12 @@ package main
 
 import (
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/eventbridgetest"
-	"outboxrelay/internal/lambdatest"
 )
 
 // Four functions at once, as when runs overlap or Lambda repeats one. (Scaled
@@ -28,19 +26,14 @@ func TestPublishesEachEventOnceWhenRunsOverlap(t *testing.T) {
 	for i := range relays {
 		relays[i] = s.start(t, nil)
 	}
-	var runs sync.WaitGroup
-	var responses [len(relays)]lambdatest.Response
-	var errs [len(relays)]error
+	var runs [len(relays)]*invocation
 	for i, relay := range relays {
-		runs.Go(func() { responses[i], errs[i] = relay.Invoke(t.Context(), nil) })
+		runs[i] = relay.begin(t)
 	}
-	runs.Wait()
 
 	published := 0
-	for i, response := range responses {
-		require.NoError(t, errs[i])
-		require.Empty(t, response.ErrorMessage)
-		published += decode(t, response.Payload).Published
+	for _, run := range runs {
+		published += successful(t, run.wait(t)).Published
 	}
 	require.Equal(t, rows, published)
 	s.requireDelivered(t)
@@ -101,20 +94,13 @@ func TestPublishesWhatIsWrittenWhileItPolls(t *testing.T) {
 	relay := s.startWithin(t, 8*time.Second, settings{
 		"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s",
 	})
-	written := make(chan error, 1)
-	go func() {
-		for n := 1; n <= 3; n++ {
-			s.insert(t, 10)
-			if err := s.bus.WaitAccepted(t.Context(), 10*n); err != nil {
-				written <- err
-				return
-			}
-		}
-		written <- nil
-	}()
+	run := relay.begin(t)
+	for n := 1; n <= 3; n++ {
+		s.insert(t, 10)
+		require.NoError(t, s.bus.WaitAccepted(t.Context(), 10*n))
+	}
 
-	answer := relay.succeed(t)
-	require.NoError(t, <-written)
+	answer := successful(t, run.wait(t))
 	require.Equal(t, 30, answer.Published)
 	require.Equal(t, "budget", string(answer.Stopped))
 	s.requireDelivered(t)

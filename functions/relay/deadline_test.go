@@ -58,16 +58,11 @@ func TestRecordsABatchWhoseSessionWasEnded(t *testing.T) {
 	s := newScene(t, eventbridgetest.WithLatency(time.Second))
 	s.insert(t, 20)
 	relay := s.start(t, nil)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if s.bus.WaitAccepted(t.Context(), 20) == nil {
-			s.db.TerminateSessions(t)
-		}
-	}()
+	run := relay.begin(t)
+	require.NoError(t, s.bus.WaitAccepted(t.Context(), 20))
+	require.NotZero(t, s.db.TerminateSessions(t))
 
-	require.Equal(t, 20, relay.succeed(t).Published)
-	<-ended
+	require.Equal(t, 20, successful(t, run.wait(t)).Published)
 	s.requireDelivered(t)
 	s.requireOnce(t)
 }

@@ -90,18 +90,43 @@ func (r relay) invoke(t *testing.T) lambdatest.Response {
 	return response
 }
 
+// invocation is one that goes on while the test does something else.
+type invocation struct {
+	ended    chan struct{} // closed when there is a response
+	response lambdatest.Response
+	err      error
+}
+
+func (r relay) begin(t *testing.T) *invocation {
+	t.Helper()
+	i := &invocation{ended: make(chan struct{})}
+	go func() {
+		defer close(i.ended)
+		i.response, i.err = r.Invoke(t.Context(), nil)
+	}()
+	return i
+}
+
+// wait returns the response once it is there.
+func (i *invocation) wait(t *testing.T) lambdatest.Response {
+	t.Helper()
+	<-i.ended
+	require.NoError(t, i.err)
+	return i.response
+}
+
 // succeed runs the function once and returns its answer.
 func (r relay) succeed(t *testing.T) answer {
 	t.Helper()
-	response := r.invoke(t)
-	require.Empty(t, response.ErrorMessage)
-	return decode(t, response.Payload)
+	return successful(t, r.invoke(t))
 }
 
-func decode(t *testing.T, payload json.RawMessage) answer {
+// successful reads the answer of an invocation that has not failed.
+func successful(t *testing.T, response lambdatest.Response) answer {
 	t.Helper()
+	require.Empty(t, response.ErrorMessage)
 	var a answer
-	require.NoError(t, json.Unmarshal(payload, &a))
+	require.NoError(t, json.Unmarshal(response.Payload, &a))
 	return a
 }
 

@@ -61,23 +61,28 @@ func (p *proxy) serve(ctx context.Context, listener net.Listener, server string)
 		_ = up.Close()
 	})
 	together(
-		func() { p.copy(up, client, cutRequests, true, end) },
-		func() { p.copy(client, up, cutAnswer, false, end) },
+		func() {
+			defer end()
+			p.pass(up, client, func(mode int32) (pass, stop bool) { return true, mode == cutRequests })
+		},
+		func() {
+			defer end()
+			p.pass(client, up, func(mode int32) (pass, stop bool) { return mode == forward, mode != forward })
+		},
 	)
 	return nil
 }
 
-// copy ends both connections at the first bytes that arrive in the mode.
-func (p *proxy) copy(to io.Writer, from io.Reader, cutting int32, passOn bool, end func()) {
-	defer end()
+// pass forwards what it reads, as the mode at that time says.
+func (p *proxy) pass(to io.Writer, from io.Reader, what func(mode int32) (pass, stop bool)) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		cut := p.mode.Load() == cutting
-		if n > 0 && (!cut || passOn) {
+		pass, stop := what(p.mode.Load())
+		if n > 0 && pass {
 			_, err = to.Write(buffer[:n])
 		}
-		if err != nil || cut {
+		if err != nil || stop {
 			return
 		}
 	}

@@ -17,44 +17,50 @@ import (
 	"outboxrelay/internal/postgres"
 )
 
-// parts are what a sandbox keeps between invocations.
-type parts struct {
-	relay *outbox.Relay
-	log   *slog.Logger
-	emit  func(at time.Time, report outbox.Report)
+// function is what a sandbox keeps between invocations.
+type function struct {
+	environ []string
+	out     io.Writer
+
+	relay   *outbox.Relay // nil: not built yet
+	log     *slog.Logger
+	emitter *emf.Emitter
 }
 
-// build reads the settings and puts the parts together. It reaches neither the
-// database nor EventBridge.
-func build(ctx context.Context, environ []string, out io.Writer) (*parts, error) {
-	settings, err := config.ForRelay(environ)
-	if err != nil {
-		return nil, err
+// build reads the settings and puts the parts together, unless that is done. It
+// reaches neither the database nor EventBridge.
+func (f *function) build(ctx context.Context) error {
+	if f.relay != nil {
+		return nil
 	}
-	aws, err := awsconfig.LoadDefaultConfig(ctx)
+	settings, err := config.ForRelay(f.environ)
 	if err != nil {
-		return nil, fmt.Errorf("read the AWS SDK's settings: %w", err)
+		return err
 	}
-	log := newLogger(settings.LogLevel).With("outbox", settings.Outbox.Name)
-	publishing := publisherConfig(settings, log)
+	f.log = newLogger(settings.LogLevel).With("outbox", settings.Outbox.Name)
+	aws, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(sdkLogger{f.log}))
+	if err != nil {
+		return fmt.Errorf("read the AWS SDK's settings: %w", err)
+	}
+	publishing := publisherConfig(settings, f.log)
 	if err := publishing.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	connector, err := postgres.NewConnector(connectSettings(settings.Database), secretsmanager.NewFromConfig(aws))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	store := postgres.NewStore(connector.Connect, storeConfig(settings))
-	metricsOut := emf.New(out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
-	return &parts{
-		relay: outbox.NewRelay(store, eventbridge.New(aws, publishing), relayConfig(settings), log),
-		log:   log,
-		emit: func(at time.Time, report outbox.Report) {
-			if err := metricsOut.Emit(at, metrics(report)...); err != nil {
-				log.Error("metrics could not be written", "error", err)
-			}
-		},
-	}, nil
+	f.emitter = emf.New(f.out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
+	f.relay = outbox.NewRelay(store, eventbridge.New(aws, publishing), relayConfig(settings), f.log)
+	return nil
+}
+
+// emit writes the metrics of a run.
+func (f *function) emit(ctx context.Context, at time.Time, report outbox.Report) {
+	if err := f.emitter.Emit(at, metrics(report)...); err != nil {
+		f.log.ErrorContext(ctx, "metrics could not be written", "error", err)
+	}
 }
 
 func connectSettings(database config.Database) postgres.Settings {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/smithy-go/logging"
 )
 
 // newLogger writes lines as Lambda reads them, with the request's id.
@@ -31,4 +33,13 @@ func (l leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup keeps the level.
 func (l leveled) WithGroup(name string) slog.Handler {
 	return leveled{l.Handler.WithGroup(name), l.least}
+}
+
+// sdkLogger keeps what the AWS SDK has to say in the form of the log. It is of
+// interest to who looks for it: what matters comes back as an error.
+type sdkLogger struct{ log *slog.Logger }
+
+// Logf implements the SDK's interface.
+func (l sdkLogger) Logf(_ logging.Classification, format string, v ...any) {
+	l.log.Debug("the AWS SDK says", "text", fmt.Sprintf(format, v...))
 }

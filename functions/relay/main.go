@@ -2,12 +2,31 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"log"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
 func main() {
-	function := &function{environ: os.Environ(), out: os.Stdout}
-	lambda.Start(function.handle)
+	log.SetFlags(0) // aws-lambda-go writes a returned error through it, as JSON
+	lambda.Start((&function{environ: os.Environ(), out: os.Stdout}).handle)
+}
+
+// handle runs the relay once, whatever the event is. What it takes is built by
+// the first invocation and kept in the sandbox.
+func (f *function) handle(ctx context.Context, _ json.RawMessage) (answer, error) {
+	if err := f.build(ctx); err != nil {
+		return answer{}, &RelayError{cause: err}
+	}
+	report, err := f.relay.Run(ctx)
+	f.emit(ctx, time.Now(), report)
+	f.log.InfoContext(ctx, "run ended", summary(report)...)
+	if err != nil {
+		return answer{}, &RelayError{report: report, cause: err}
+	}
+	return newAnswer(report), nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"outboxrelay/internal/lambdatest"
@@ -59,6 +58,7 @@ func drainOnce(ctx context.Context) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
+	defer bus.kill()
 	relay, err := openRelay(ctx, outbox.relayURL, bus.url)
 	if err != nil {
 		return f, err
@@ -98,8 +98,8 @@ func measure(ctx context.Context, relay *lambdatest.Function) (figures, error) {
 		DurationMS int64 `json:"duration_ms"`
 	}
 	if err := json.Unmarshal(response.Payload, &answer); err != nil || answer.Published != drainEvents {
-		return figures{}, fmt.Errorf("the relay published %s of %d events: %s %s",
-			strconv.Itoa(answer.Published), drainEvents, response.ErrorType, response.ErrorMessage)
+		return figures{}, fmt.Errorf("the relay published %d of %d events: %s %s",
+			answer.Published, drainEvents, response.ErrorType, response.ErrorMessage)
 	}
 	peak, err := relay.PeakRSS()
 	return figures{1000 * float64(answer.Published) / float64(answer.DurationMS), peak}, err

@@ -68,6 +68,14 @@ func startStandIn(ctx context.Context) (*standIn, error) {
 	return s, err
 }
 
+// kill ends the stand-in if it still runs.
+func (s *standIn) kill() {
+	if s.process.ProcessState == nil {
+		_ = s.process.Process.Kill()
+		_ = s.process.Wait()
+	}
+}
+
 // stop ends the stand-in and returns how many events it accepted, and how many
 // different ones.
 func (s *standIn) stop() (accepted, distinct int, err error) {

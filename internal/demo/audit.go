@@ -25,7 +25,7 @@ func (p *play) verify(ctx context.Context) (verdict, error) {
 		return verdict{}, fmt.Errorf("audit the tables: %w", err)
 	}
 	p.ledger.resolve(tables.written)
-	return judge(record{
+	return judge(account{
 		entries:  p.ledger.all(),
 		arrivals: arrivals(p.stage.bus.Accepted()),
 		failures: tables.failures,

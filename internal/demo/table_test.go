@@ -36,7 +36,7 @@ demo: 4002 committed, 3957 delivered, 0 lost, 0 invented, 214 duplicates, 45 fai
 
 func TestTableShowsWhatWentWrongAboveItsLastLine(t *testing.T) {
 	t.Parallel()
-	r := goodRecord()
+	r := goodAccount()
 	r.arrivals = r.arrivals[:1]
 	r.runs.add(failedResponse("RelayError", "bus orders: it does not exist"), nil)
 	v := judge(r)

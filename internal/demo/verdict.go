@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// record is everything there is to judge by.
-type record struct {
+// account is everything there is to judge by.
+type account struct {
 	entries  []entry            // of the ledger
 	arrivals []arrival          // at the bus, in order of acceptance
 	failures map[string]failure // the failed table, by id
@@ -46,7 +46,7 @@ type verdict struct {
 }
 
 // judge finds what became of every event.
-func judge(r record) verdict {
+func judge(r account) verdict {
 	v := verdict{pending: r.pending, runs: r.runs, evidence: r.evidence, reasons: map[string]int{}}
 	accepted := map[string][]arrival{}
 	for _, a := range r.arrivals {

@@ -9,11 +9,11 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// goodRecord is of a run in which everything went as promised: one event is
+// goodAccount is of a run in which everything went as promised: one event is
 // delivered, one is delivered twice because of the kill, two fail, and one is
 // rolled back.
-func goodRecord() record {
-	return record{
+func goodAccount() account {
+	return account{
 		entries: []entry{
 			{event: event{id: "once", kind: "OrderPlaced", data: order{Number: 1}}, fate: committed, committedAt: noon},
 			{event: event{id: "twice", kind: "OrderPlaced", data: order{Number: 2}}, fate: committed, committedAt: noon},
@@ -34,7 +34,7 @@ func goodRecord() record {
 
 func TestVerdictCountsWhatBecameOfEveryEvent(t *testing.T) {
 	t.Parallel()
-	r := goodRecord()
+	r := goodAccount()
 
 	v := judge(r)
 
@@ -52,25 +52,25 @@ func TestVerdictSeesWhatIsNotAsPromised(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
-		spoil   func(*record)
+		spoil   func(*account)
 		problem string
 	}{
-		{"NeverArrived", func(r *record) { r.arrivals = append(r.arrivals[:1], r.arrivals[2]) }, "1 committed events were neither"},
-		{"FailedWithoutReason", func(r *record) { r.failures["doomed"] = failure{"InvalidArgument", ""} }, "1 committed events were neither"},
-		{"ArrivedThoughRolledBack", func(r *record) { r.arrivals = append(r.arrivals, arrival{id: "back"}) }, "1 events came out that were never"},
-		{"ArrivedFromNowhere", func(r *record) { r.arrivals = append(r.arrivals, arrival{id: ""}) }, "1 events came out that were never"},
-		{"FailedThoughRolledBack", func(r *record) { r.failures["back"] = failure{"X", "x"} }, "1 events came out that were never"},
-		{"AlteredData", func(r *record) { r.arrivals[1].data.Cents++ }, "1 events did not arrive as they were written"},
-		{"AlteredOnlyTheSecondTime", func(r *record) { r.arrivals[2].data.Cents++ }, "1 events did not arrive as they were written"},
-		{"AlteredKind", func(r *record) { r.arrivals[1].kind = "Other" }, "1 events did not arrive as they were written"},
-		{"FailedThoughAccepted", func(r *record) { r.failures["once"] = failure{"X", "x"} }, "1 events are in the failed table"},
-		{"FailedThoughSound", func(r *record) { r.entries[2].doomed = false }, "1 events are in the failed table"},
-		{"StillPending", func(r *record) { r.pending = 7 }, "7 rows were still pending 30s after"},
-		{"CrashedByItself", func(r *record) { r.runs.crashed = 2 }, "the relay crashed 2 times"},
+		{"NeverArrived", func(r *account) { r.arrivals = append(r.arrivals[:1], r.arrivals[2]) }, "1 committed events were neither"},
+		{"FailedWithoutReason", func(r *account) { r.failures["doomed"] = failure{"InvalidArgument", ""} }, "1 committed events were neither"},
+		{"ArrivedThoughRolledBack", func(r *account) { r.arrivals = append(r.arrivals, arrival{id: "back"}) }, "1 events came out that were never"},
+		{"ArrivedFromNowhere", func(r *account) { r.arrivals = append(r.arrivals, arrival{id: ""}) }, "1 events came out that were never"},
+		{"FailedThoughRolledBack", func(r *account) { r.failures["back"] = failure{"X", "x"} }, "1 events came out that were never"},
+		{"AlteredData", func(r *account) { r.arrivals[1].data.Cents++ }, "1 events did not arrive as they were written"},
+		{"AlteredOnlyTheSecondTime", func(r *account) { r.arrivals[2].data.Cents++ }, "1 events did not arrive as they were written"},
+		{"AlteredKind", func(r *account) { r.arrivals[1].kind = "Other" }, "1 events did not arrive as they were written"},
+		{"FailedThoughAccepted", func(r *account) { r.failures["once"] = failure{"X", "x"} }, "1 events are in the failed table"},
+		{"FailedThoughSound", func(r *account) { r.entries[2].doomed = false }, "1 events are in the failed table"},
+		{"StillPending", func(r *account) { r.pending = 7 }, "7 rows were still pending 30s after"},
+		{"CrashedByItself", func(r *account) { r.runs.crashed = 2 }, "the relay crashed 2 times"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := goodRecord()
+			r := goodAccount()
 			test.spoil(&r)
 
 			v := judge(r)
@@ -86,18 +86,18 @@ func TestVerdictSeesThatTheDemoProvedNothing(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
-		spoil   func(*record)
+		spoil   func(*account)
 		problem string
 	}{
-		{"NotKilled", func(r *record) { r.evidence.cutOff = nil }, "not killed in mid-batch"},
-		{"KilledAfterSettling", func(r *record) { r.evidence.cutOff = []string{"once"} }, "not killed in mid-batch"},
-		{"NothingFailed", func(r *record) { r.entries, r.failures = append(r.entries[:2], r.entries[4]), nil }, "nothing failed"},
-		{"NothingRolledBack", func(r *record) { r.entries = r.entries[:4] }, "nothing was rolled back"},
-		{"NoThrottle", func(r *record) { r.evidence.unseen = []string{"the bus throttles"} }, "no effect: the bus throttles"},
+		{"NotKilled", func(r *account) { r.evidence.cutOff = nil }, "not killed in mid-batch"},
+		{"KilledAfterSettling", func(r *account) { r.evidence.cutOff = []string{"once"} }, "not killed in mid-batch"},
+		{"NothingFailed", func(r *account) { r.entries, r.failures = append(r.entries[:2], r.entries[4]), nil }, "nothing failed"},
+		{"NothingRolledBack", func(r *account) { r.entries = r.entries[:4] }, "nothing was rolled back"},
+		{"NoThrottle", func(r *account) { r.evidence.unseen = []string{"the bus throttles"} }, "no effect: the bus throttles"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := goodRecord()
+			r := goodAccount()
 			test.spoil(&r)
 
 			v := judge(r)
@@ -111,14 +111,14 @@ func TestVerdictSeesThatTheDemoProvedNothing(t *testing.T) {
 
 func TestAnEmptyRecordProvesNothing(t *testing.T) {
 	t.Parallel()
-	v := judge(record{})
+	v := judge(account{})
 	require.False(t, v.proved())
 	require.Contains(t, v.problems(), "nothing was committed")
 }
 
 func TestLatencyIsNeverNegativeAndLeavesOutUnknownCommits(t *testing.T) {
 	t.Parallel()
-	r := goodRecord()
+	r := goodAccount()
 	r.entries[0].committedAt = noon.Add(time.Hour) // its producer heard late of it
 	r.entries[1].committedAt = time.Time{}
 

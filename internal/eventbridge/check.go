@@ -49,11 +49,11 @@ func (p *Publisher) describe(ctx context.Context, bus string) error {
 			"Create it, or correct the name, the Region or the account.", truncated(bus, maxMessage), p.client.Options().Region)
 	}
 
-	return p.judge(bus, &f.RequestError)
+	return p.judge(ctx, bus, &f.RequestError)
 }
 
 // judge says whether a check that failed keeps events back.
-func (p *Publisher) judge(bus string, err *outbox.RequestError) error {
+func (p *Publisher) judge(ctx context.Context, bus string, err *outbox.RequestError) error {
 	denied := strings.HasPrefix(err.Code, "AccessDenied") && err.Fault == outbox.Forbidden
 
 	switch err.Fault {
@@ -71,7 +71,7 @@ func (p *Publisher) judge(bus string, err *outbox.RequestError) error {
 	}
 
 	if p.checks.firstWarning(bus) {
-		p.config.Logger.Warn("event bus not checked, events for a bus that does not exist are lost",
+		p.config.Logger.WarnContext(ctx, "event bus not checked, events for a bus that does not exist are lost",
 			"bus", bus, "error_code", err.Code, "error", err.Message)
 	}
 

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
+// maxWarned bounds what is kept of buses that were warned of: any text may stand in a topic column.
+const maxWarned = 1000
+
 // busChecks remembers good answers, by bus.
 type busChecks struct {
 	now     func() time.Time
@@ -66,6 +69,10 @@ func (c *busChecks) keep(bus string, until time.Time) {
 func (c *busChecks) firstWarning(bus string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
+	if len(c.warned) == maxWarned {
+		clear(c.warned)
+	}
 
 	_, warned := c.warned[bus]
 	c.warned[bus] = struct{}{}

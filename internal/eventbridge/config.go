@@ -12,7 +12,7 @@ import (
 // Envelope is the form of an event's Detail.
 type Envelope string
 
-// The envelopes; DESIGN.md, section 5, has their members.
+// The envelopes; docs/events.md has their members.
 const (
 	Metadata    Envelope = "metadata"    // {"metadata":{...},"data":<payload>}
 	CloudEvents Envelope = "cloudevents" // CloudEvents 1.0, structured JSON

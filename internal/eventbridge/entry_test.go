@@ -76,7 +76,7 @@ func TestWhatEventBridgeTakesIsNotRefusedHere(t *testing.T) {
 
 	for _, change := range []func(*outbox.Event){
 		payload(`[1,2]`), payload(`"text"`), payload(`5`), payload(`true`), payload(`null`), payload(" {}\n"),
-		payload(`{"n":12345678901234567890.0}`), payload(`"\u0000"`), payload(`"\ud800"`), payload("\"\xff\""),
+		payload(`{"n":12345678901234567890.0}`), payload(`"\u0000"`), payload(`"\ud800"`),
 		ofType(strings.Repeat("x", 128)), ofType(strings.Repeat("🚀", 128)), ofType("a\x00b"), ofType("\xff"),
 		from("aws-orders.service"), from("aws"), from("AWS.orders"), from("com.aws.x"), from("a\x00\xff"),
 		func(e *outbox.Event) { e.AggregateID = "\xff\xfe" },
@@ -84,6 +84,16 @@ func TestWhatEventBridgeTakesIsNotRefusedHere(t *testing.T) {
 		packed(t, newPublisher(t, "", Config{}), anEvent(change))
 		packed(t, newPublisher(t, "", Config{Envelope: CloudEvents}), anEvent(change))
 	}
+}
+
+func TestAPayloadThatIsNoUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+
+	_, poison := newPublisher(t, "", Config{}).Pack([]outbox.Event{anEvent(payload("\"caf\xe9\""))})
+
+	require.Len(t, poison, 1)
+	require.Equal(t, "MalformedDetail", poison[0].Code)
+	require.Contains(t, poison[0].Message, "no valid UTF-8")
 }
 
 func TestNoMessageQuotesThePayload(t *testing.T) {

@@ -52,6 +52,7 @@ func refusal(request outbox.Request, f failure) ([]outbox.Outcome, error) {
 
 	return []outbox.Outcome{{
 		Event: entry.Event, Verdict: f.lone, Code: f.Code, Message: fmt.Sprintf("%s (%d bytes)", f.Message, entry.Size),
+		Doubtful: f.Code != codeTooLarge,
 	}}, nil
 }
 

@@ -62,9 +62,9 @@ func classify(status int, code string) (outbox.Fault, outbox.Verdict) {
 	case http.StatusRequestEntityTooLarge:
 		return outbox.Refused, outbox.Poison
 	case http.StatusTooManyRequests:
-		return outbox.Throttled, outbox.Unsent
+		return outbox.Throttled, outbox.Unanswered
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return outbox.Forbidden, outbox.Unsent
+		return outbox.Forbidden, outbox.Unanswered
 	case http.StatusBadRequest:
 		if code != noCode && code != "" {
 			// A code nobody knows may concern one entry. Split, so that it holds up nobody; alone, do not condemn it at once.
@@ -72,7 +72,7 @@ func classify(status int, code string) (outbox.Fault, outbox.Verdict) {
 		}
 	}
 
-	return outbox.Unavailable, outbox.Unsent
+	return outbox.Unavailable, outbox.Unanswered
 }
 
 // advice is what to do about a Forbidden call.

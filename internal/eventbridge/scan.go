@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxLevels is how deep EventBridge reads a detail.
@@ -27,6 +28,11 @@ type scanner struct {
 
 // scan checks that text is one JSON value of at most so many levels of arrays and objects.
 func scan(text string, levels int) *flaw {
+	// EventBridge, or the SDK before it, would put other characters in place of what is no UTF-8.
+	if !utf8.ValidString(text) {
+		return &flaw{"the text is no valid UTF-8", strings.IndexRune(text, utf8.RuneError)}
+	}
+
 	s := scanner{text: text}
 	if f := s.value(levels); f != nil {
 		return f

@@ -62,6 +62,17 @@ func (b budget) store(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(context.WithoutCancel(ctx), b.last)
 }
 
+// settle is the context for settling a batch: it leaves a third of the time for
+// recording the outcomes on another session, should this one be lost.
+func (b budget) settle(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(context.WithoutCancel(ctx), now.Add(b.last.Sub(now)*2/3))
+}
+
+// closing is the context for ending a session.
+func (b budget) closing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(context.WithoutCancel(ctx), b.last.Add(answerTime/4))
+}
+
 // sleep waits, but not beyond the end of the run.
 func (b budget) sleep(ctx context.Context, wait time.Duration) {
 	sleep(ctx, min(wait, time.Until(b.end)))

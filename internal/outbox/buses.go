@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
-// restMax is how often in a row a bus may fail before it is left out for the
-// rest of the run. With restFirst and restGrowth its pauses are about 0.25, 1,
-// 4 and 16 seconds.
 const (
-	restMax    = 5
+	// A bus that fails rests for about 0.25, 1, 4, 16 and then 60 seconds.
 	restFirst  = 250 * time.Millisecond
 	restGrowth = 4
+	restMax    = time.Minute
+	// restsMax is how many rests of a bus a run waits for that has nothing
+	// else to do. One that polls anyway does not count them.
+	restsMax = 5
+	// blockedMax bounds the buses that claims leave out one by one.
+	blockedMax = 1000
 )
 
 // buses knows which buses can be published to.
@@ -26,13 +29,14 @@ type buses struct {
 // bus is what this run has seen of one bus.
 type bus struct {
 	pace     *pace
-	passed   bool      // a request went through
+	takes    bool      // it has accepted an event
 	throttle error     // the last one
-	failures int       // rounds in a row that failed as a whole
+	failures int       // rounds in a row without an answer
+	failure  error     // of the last of them
 	rested   time.Time // when the last rest began
 	wake     time.Time // the bus rests until then
 	resting  bool      // until a claim has been told that the rest is over
-	err      error     // not nil: left out for the rest of the run
+	blocked  error     // not nil: left out for the rest of the run
 }
 
 func newBuses() *buses { return &buses{known: map[string]*bus{}} }
@@ -62,7 +66,7 @@ func (b *buses) leftOut(now time.Time) (names []string, woken bool) {
 	defer b.mu.Unlock()
 	for name, bus := range b.known {
 		switch {
-		case bus.err != nil, now.Before(bus.wake):
+		case bus.blocked != nil, now.Before(bus.wake):
 			names = append(names, name)
 		case bus.resting:
 			bus.resting = false
@@ -73,16 +77,43 @@ func (b *buses) leftOut(now time.Time) (names []string, woken bool) {
 	return names, woken
 }
 
-// wake returns when the next rest ends, if any bus is resting.
-func (b *buses) wake() (at time.Time, ok bool) {
+// wake returns when the next rest ends that is worth waiting for.
+func (b *buses) wake(patient bool) (at time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, bus := range b.known {
-		if bus.err == nil && bus.resting && (!ok || bus.wake.Before(at)) {
+		worth := bus.resting && bus.blocked == nil && (patient || bus.failures < restsMax)
+		if worth && (!ok || bus.wake.Before(at)) {
 			at, ok = bus.wake, true
 		}
 	}
 	return at, ok
+}
+
+// bearable reports whether claims can still leave out all the buses that are
+// blocked.
+func (b *buses) bearable() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blockedCount() < blockedMax
+}
+
+// allBlocked reports that no bus is left that the run knows of: an operator has
+// to hear of it now.
+func (b *buses) allBlocked() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.known) > 0 && b.blockedCount() == len(b.known)
+}
+
+func (b *buses) blockedCount() int {
+	n := 0
+	for _, bus := range b.known {
+		if bus.blocked != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // usable reports whether requests may go to the bus.
@@ -90,7 +121,7 @@ func (b *buses) usable(name string, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bus := b.get(name)
-	return bus.err == nil && !now.Before(bus.wake)
+	return bus.blocked == nil && !now.Before(bus.wake)
 }
 
 // suspect reports whether the bus failed last time, so that one request is to
@@ -101,72 +132,82 @@ func (b *buses) suspect(name string) bool {
 	return b.get(name).failures > 0
 }
 
-// passed notes a request that went through.
-func (b *buses) passed(name string, now time.Time) {
+// takes reports whether the bus has accepted anything.
+func (b *buses) takes(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	bus := b.get(name)
-	bus.passed = true
-	bus.pace.passed(now)
+	return b.get(name).takes
 }
 
-// throttled notes a request or an entry for which the bus asks to go slower.
-func (b *buses) throttled(name string, now time.Time, err error) {
+// answered notes an answer of the bus: whether it accepted an entry, and the
+// throttle if it asked for fewer requests.
+func (b *buses) answered(name string, now time.Time, accepted bool, throttle error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bus := b.get(name)
-	bus.throttle = err
+	bus.takes = bus.takes || accepted
+	if throttle == nil {
+		bus.pace.passed(now)
+		return
+	}
+	bus.throttle = throttle
 	bus.pace.throttled(now)
 }
 
-// recovered notes that the bus accepted something.
+// recovered notes that a round had an answer.
 func (b *buses) recovered(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.get(name).failures = 0
 }
 
-// failed notes that a round of requests, begun at the given time, failed as a
-// whole. Rounds of several workers that fail together count once.
+// failed notes that a round, begun at the given time, had no answer. Rounds of
+// several workers that fail together count once.
 func (b *buses) failed(name string, began, now time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bus := b.get(name)
-	if bus.err != nil || !began.After(bus.rested) {
-		return
-	}
-	bus.failures++
-	if bus.failures == restMax {
-		bus.err = fmt.Errorf("bus %s: no request went through in %d tries; its events stay pending: %w", name, restMax, err)
+	if !began.After(bus.rested) {
 		return
 	}
 	bus.rested, bus.resting = now, true
-	bus.wake = now.Add(jitter(pause(restFirst, restGrowth, bus.failures-1, time.Minute)))
+	bus.wake = now.Add(jitter(pause(restFirst, restGrowth, bus.failures, restMax)))
+	bus.failures++
+	bus.failure = err
 }
 
 // block leaves the bus out for the rest of the run.
 func (b *buses) block(name string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if bus := b.get(name); bus.err == nil {
-		bus.err = fmt.Errorf("bus %s: its events stay pending until this is put right: %w", name, err)
+	if bus := b.get(name); bus.blocked == nil {
+		bus.blocked = err
 	}
 }
 
-// errors lists why buses were left out, and those that took nothing for being
-// throttled.
+// errors tells which buses did not take what was due to them, and why.
 func (b *buses) errors() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var errs []error
 	for name, bus := range b.known {
-		switch {
-		case bus.err != nil:
-			errs = append(errs, bus.err)
-		case bus.throttle != nil && !bus.passed:
-			errs = append(errs, fmt.Errorf("bus %s: every request was throttled; its events stay pending: %w", name, bus.throttle))
+		if err := bus.problem(); err != nil {
+			errs = append(errs, fmt.Errorf("bus %s: %w", name, err))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errs
+	return few(errs)
+}
+
+// problem says why the bus does not take its events, if it does not.
+func (b *bus) problem() error {
+	switch {
+	case b.blocked != nil:
+		return fmt.Errorf("its events stay pending until this is put right: %w", b.blocked)
+	case b.failures > 0:
+		return fmt.Errorf("no request went through in the last %d tries; its events stay pending: %w", b.failures, b.failure)
+	case b.throttle != nil && !b.takes:
+		return fmt.Errorf("everything was throttled; its events stay pending: %w", b.throttle)
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ func (c Config) decide(outcomes []Outcome) Settlement {
 			}
 		case Poison:
 			settlement.Failed = append(settlement.Failed, failure(outcome))
-		case Unsent, Denied:
+		case Held, Unanswered, Denied:
 		}
 	}
 	return settlement
@@ -34,27 +34,19 @@ func (c Config) decide(outcomes []Outcome) Settlement {
 func postponed(outcomes []Outcome, settlement Settlement) int {
 	n := len(settlement.Deferred)
 	for _, outcome := range outcomes {
-		if outcome.Verdict == Denied || outcome.Verdict == Unsent && !outcome.held() {
+		if outcome.Verdict == Denied || outcome.Verdict == Unanswered {
 			n++
 		}
 	}
 	return n
 }
 
-// rateRows is how many rows can be published within a few seconds under the
-// rate limit: claiming more would only keep them locked.
-func (c Config) rateRows() int {
-	if c.MaxRate == 0 {
-		return c.BatchSize
-	}
-	return max(1, int(5*c.MaxRate))
-}
-
 func (c Config) deferral(outcome Outcome) Deferral {
 	return Deferral{
-		Seq:    outcome.Event.Seq,
-		Delay:  jitter(pause(c.RetryBase, 2, outcome.Event.Attempts, c.RetryMax)),
-		Reason: clean(outcome.Code + ": " + outcome.Message),
+		Seq:      outcome.Event.Seq,
+		Attempts: outcome.Event.Attempts,
+		Delay:    jitter(pause(c.RetryBase, 2, outcome.Event.Attempts, c.RetryMax)),
+		Reason:   clean(outcome.Code + ": " + outcome.Message),
 	}
 }
 
@@ -67,29 +59,4 @@ func failure(outcome Outcome) Failure {
 func clean(text string) string {
 	text = text[:min(len(text), reasonMax)]
 	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
-}
-
-// size counts the rows of a settlement.
-func (s Settlement) size() int { return len(s.Published) + len(s.Deferred) + len(s.Failed) }
-
-// split cuts a settlement of two rows or more in two.
-func (s Settlement) split() (Settlement, Settlement) {
-	half := s.size() / 2
-	published := min(half, len(s.Published))
-	deferred := min(half-published, len(s.Deferred))
-	failed := half - published - deferred
-	return Settlement{s.Published[:published], s.Deferred[:deferred], s.Failed[:failed]},
-		Settlement{s.Published[published:], s.Deferred[deferred:], s.Failed[failed:]}
-}
-
-// seqs lists the rows of a settlement.
-func (s Settlement) seqs() []int64 {
-	seqs := append([]int64(nil), s.Published...)
-	for _, deferral := range s.Deferred {
-		seqs = append(seqs, deferral.Seq)
-	}
-	for _, failure := range s.Failed {
-		seqs = append(seqs, failure.Seq)
-	}
-	return seqs
 }

@@ -33,7 +33,10 @@ type fakeStore struct {
 	claim   func(claim outbox.Claim) error
 	settle  func(settlement outbox.Settlement) error // committed if nil
 	record  func(settlement outbox.Settlement) error
-	wait    func() // before each answer
+	// unreadable rows make a claim fail that wants their text.
+	unreadable func(seq int64) bool
+	drops      func(seq int64) bool // an update that is accepted and has no effect
+	wait       func()               // before each answer
 
 	mu       sync.Mutex
 	rows     []*row
@@ -153,9 +156,15 @@ func (f *fakeSession) claim(s *fakeStore, claim outbox.Claim) (outbox.Batch, err
 		}
 		row.locked = f
 		batch.Locked++
+		if s.unreadable != nil && s.unreadable(row.Seq) && claim.EventBytes > 0 {
+			f.release(s)
+			return outbox.Batch{}, f.fail(fmt.Errorf("%w: %w", outbox.ErrRefused, outbox.ErrUnreadable))
+		}
 		bytes += row.TextBytes
 		if bytes <= claim.Bytes || len(batch.Events) == 0 {
-			batch.Events = append(batch.Events, row.Event)
+			event := row.Event
+			event.Oversized = claim.EventBytes == 0
+			batch.Events = append(batch.Events, event)
 		}
 	}
 	return batch, nil
@@ -167,21 +176,21 @@ func (r *row) due(claim outbox.Claim) bool {
 		!slices.Contains(claim.WithoutBuses, r.Bus) && !slices.Contains(claim.WithoutSeqs, r.Seq)
 }
 
-func (f *fakeSession) Settle(_ context.Context, settlement outbox.Settlement, next *outbox.Claim) (outbox.Batch, bool, error) {
+func (f *fakeSession) Settle(_ context.Context, settlement outbox.Settlement, next *outbox.Claim) (outbox.Batch, outbox.Receipt, error) {
 	s, unlock := f.begin()
 	defer unlock()
 	if s.settle != nil {
 		if err := s.settle(settlement); err != nil {
-			return outbox.Batch{}, false, f.fail(err)
+			return outbox.Batch{}, outbox.Receipt{}, f.fail(err)
 		}
 	}
-	s.write(settlement)
+	receipt := outbox.Receipt{Committed: true, Missing: s.write(settlement)}
 	f.release(s)
 	if next == nil {
-		return outbox.Batch{}, true, nil
+		return outbox.Batch{}, receipt, nil
 	}
 	batch, err := f.claim(s, *next)
-	return batch, true, err
+	return batch, receipt, err
 }
 
 func (f *fakeSession) Record(_ context.Context, settlement outbox.Settlement) error {
@@ -216,12 +225,17 @@ func (f *fakeSession) release(s *fakeStore) {
 	}
 }
 
-func (s *fakeStore) write(settlement outbox.Settlement) {
+// write records a settlement and returns the rows that it dropped.
+func (s *fakeStore) write(settlement outbox.Settlement) (dropped []int64) {
 	bySeq := map[int64]*row{}
 	for _, row := range s.rows {
 		bySeq[row.Seq] = row
 	}
 	for _, seq := range settlement.Published {
+		if s.drops != nil && s.drops(seq) {
+			dropped = append(dropped, seq)
+			continue
+		}
 		bySeq[seq].published = true
 	}
 	for _, d := range settlement.Deferred {
@@ -232,6 +246,7 @@ func (s *fakeStore) write(settlement outbox.Settlement) {
 	for _, f := range settlement.Failed {
 		bySeq[f.Seq].failed = &f
 	}
+	return dropped
 }
 
 // fakePublisher packs ten events of a bus into a request and answers as told.
@@ -239,6 +254,8 @@ type fakePublisher struct {
 	// Hooks; nil: all goes well.
 	poison func(event outbox.Event) bool
 	check  func(bus string) error
+	// checkCtx decides a check that waits.
+	checkCtx func(ctx context.Context) error
 	// answer decides a request: an error, or the verdict for each entry.
 	answer  func(request outbox.Request) error
 	verdict func(event outbox.Event) outbox.Outcome
@@ -263,7 +280,7 @@ func (p *fakePublisher) Pack(events []outbox.Event) ([]outbox.Request, []outbox.
 	open := map[string]int{}
 	for i := range events {
 		event := &events[i]
-		if p.poison != nil && p.poison(*event) {
+		if event.Oversized || p.poison != nil && p.poison(*event) {
 			refused = append(refused, outbox.Outcome{Event: event, Verdict: outbox.Poison, Code: "MalformedDetail", Message: "no"})
 			continue
 		}
@@ -280,7 +297,10 @@ func (p *fakePublisher) Pack(events []outbox.Event) ([]outbox.Request, []outbox.
 	return requests, refused
 }
 
-func (p *fakePublisher) CheckBus(_ context.Context, bus string) error {
+func (p *fakePublisher) CheckBus(ctx context.Context, bus string) error {
+	if p.checkCtx != nil {
+		return p.checkCtx(ctx)
+	}
 	if p.check == nil {
 		return nil
 	}

@@ -19,9 +19,10 @@ const scanShare = 20
 type floor struct {
 	maxPause time.Duration
 
-	mu     sync.Mutex
-	seq    int64
-	scanAt time.Time // when the next scan from the front is due
+	mu       sync.Mutex
+	seq      int64
+	scanAt   time.Time // when the next scan from the front is due
+	scanning bool      // one is under way
 }
 
 // scan is one claim's walk over the pending rows.
@@ -37,10 +38,10 @@ func newFloor(maxPause time.Duration) *floor { return &floor{maxPause: maxPause,
 func (f *floor) begin(now time.Time) scan {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now.Before(f.scanAt) {
+	if f.scanning || now.Before(f.scanAt) {
 		return scan{from: f.seq, began: now}
 	}
-	f.scanAt = now.Add(f.maxPause) // the other workers leave this scan to us
+	f.scanning = true
 	return scan{from: front, front: true, began: now}
 }
 
@@ -50,6 +51,7 @@ func (f *floor) found(s scan, events []Event, full bool, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s.front {
+		f.scanning = false
 		f.scanAt = now.Add(min(f.maxPause, scanShare*now.Sub(s.began)))
 	}
 	if len(events) == 0 {
@@ -76,5 +78,5 @@ func (f *floor) lower(seq int64) {
 func (f *floor) scanNext() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.scanAt = time.Time{}
+	f.scanAt, f.scanning = time.Time{}, false
 }

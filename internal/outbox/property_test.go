@@ -44,10 +44,10 @@ func anyWeather(t *rapid.T) weather {
 
 // apply makes the store and the publisher behave so.
 func (w weather) apply(store *fakeStore, publisher *fakePublisher) {
-	random := rand.New(rand.NewPCG(w.seed, 0))
+	storeRandom, random := rand.New(rand.NewPCG(w.seed, 0)), rand.New(rand.NewPCG(w.seed, 1))
 	store.wait = func() { time.Sleep(w.storeLag) }
 	store.settle = func(outbox.Settlement) error {
-		if random.Float64() < w.cut {
+		if storeRandom.Float64() < w.cut {
 			return errConnection
 		}
 		return nil

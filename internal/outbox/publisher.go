@@ -54,10 +54,10 @@ type Outcome struct {
 	Message string // never contains the payload
 	// Throttled: a Transient outcome by which the bus asks for fewer requests.
 	Throttled bool
+	// Doubtful: the request was refused as a whole, though it had no other
+	// entry. That is this event's fault only if the bus takes others.
+	Doubtful bool
 }
-
-// held reports that the event was not sent, for want of leave or of time.
-func (o Outcome) held() bool { return o.Verdict == Unsent && o.Code == "" }
 
 // requestError makes an error of an outcome that concerns more than its event.
 func (o Outcome) requestError(fault Fault) error {
@@ -68,9 +68,12 @@ func (o Outcome) requestError(fault Fault) error {
 type Verdict int
 
 const (
-	// Unsent: nothing is known against the event and nothing is written. It
-	// was not sent, or its request as a whole failed.
-	Unsent Verdict = iota
+	// Held: it was not sent, for want of leave or of time. The row stays as it
+	// is.
+	Held Verdict = iota
+	// Unanswered: its request failed as a whole. Whether it was accepted is
+	// unknown; the row stays as it is.
+	Unanswered
 	// Accepted: the bus has the event; the row is published.
 	Accepted
 	// Transient: the bus may take it later; the row waits for its retry_at.
@@ -106,7 +109,7 @@ const (
 	// Throttled: the bus asks for fewer requests a second.
 	Throttled
 	// Refused: the request is refused as it stands, for its size or for one
-	// of its entries. It has more than one entry: a lone culprit is Poison.
+	// of its entries. The relay cuts it up until the culprit stands alone.
 	Refused
 	// Forbidden: an operator has to act, as with Denied.
 	Forbidden

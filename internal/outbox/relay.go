@@ -71,7 +71,8 @@ type run struct {
 
 	workers sync.WaitGroup
 	mu      sync.Mutex
-	started int
+	working int // workers
+	most    int // workers there may be
 	errs    []error
 }
 
@@ -83,6 +84,7 @@ func (r *Relay) newRun(ctx context.Context, now time.Time) *run {
 		buses:    newBuses(),
 		suspects: newSuspects(),
 		report:   &report{},
+		most:     r.config.Workers,
 	}
 	run.dispatcher = newDispatcher(r.publisher, r.config, run.buses, run.suspects, run.report)
 	return run
@@ -94,21 +96,31 @@ func (r *Relay) newRun(ctx context.Context, now time.Time) *run {
 func (r *run) startWorker(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.started == r.relay.config.Workers {
+	if r.working >= r.most {
 		return
 	}
-	r.started++
+	worker := &worker{run: r, rows: firstRows, extra: r.working > 0}
+	r.working++
 	r.workers.Go(func() {
-		worker := &worker{run: r, rows: firstRows}
 		if err := worker.drain(ctx); err != nil {
 			r.fail(err)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.working--
 	})
+}
+
+// enough makes the workers there are all that there will be.
+func (r *run) enough() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.most = r.working - 1
 }
 
 // goesOn reports whether another batch may be started now.
 func (r *run) goesOn(ctx context.Context) bool {
-	return ctx.Err() == nil && r.budget.allows(time.Now()) && r.suspects.bearable()
+	return ctx.Err() == nil && r.budget.allows(time.Now()) && r.suspects.bearable() && r.buses.bearable()
 }
 
 // fail adds to the error of the run.

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -147,7 +148,7 @@ func TestRelayLeavesRowsOfAnOutageUnwritten(t *testing.T) {
 		began := time.Now()
 		report, err := drain(t, store, publisher, config(), 2*time.Minute)
 
-		require.ErrorContains(t, err, "bus b: no request went through in 5 tries")
+		require.ErrorContains(t, err, "bus b: no request went through in the last 5 tries")
 		require.ErrorContains(t, err, "ServiceUnavailable: try later")
 		require.Zero(t, report.Published)
 		require.LessOrEqual(t, publisher.mostSent(), 5, "a row is sent at most five times in a run")
@@ -279,10 +280,15 @@ func TestRelaySplitsARefusedRequestUntilTheCulpritStandsAlone(t *testing.T) {
 	})
 }
 
-func TestRelayFreesTheNeighboursOfARowThatFailsItsRequest(t *testing.T) {
+func TestRelayFreesTheOthersOfARowThatFailsItsRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		config := config()
+		config.PollInterval = time.Second
 		store, publisher := newStore(events(200, 1, "b")...), newPublisher()
+		for i := range 20 {
+			time.AfterFunc(time.Duration(i)*time.Second, func() { store.insert(events(10, int64(201+10*i), "b")...) })
+		}
 		publisher.answer = func(request outbox.Request) error {
 			for _, entry := range request.Entries {
 				if entry.Event.Seq == 13 {
@@ -291,12 +297,195 @@ func TestRelayFreesTheNeighboursOfARowThatFailsItsRequest(t *testing.T) {
 			}
 			return nil
 		}
-		report, err := drain(t, store, publisher, config(), time.Minute)
-		require.ErrorContains(t, err, "event with seq 13: its request failed 5 times")
-		require.Equal(t, 199, report.Published)
+		report, err := drain(t, store, publisher, config, time.Minute)
+		require.ErrorContains(t, err, "event with seq 13: its request failed 5 times while others went through")
+		require.Equal(t, 399, report.Published)
 		require.Equal(t, []int64{13}, store.pending())
 		require.Zero(t, store.row(13).Attempts)
-		require.Equal(t, 5, publisher.mostSent())
+		require.LessOrEqual(t, publisher.mostSent(), 15, "with growing pauses")
+	})
+}
+
+func TestRelayBlamesNoRowForAnOutageThatBeginsInABatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(60, 1, "b")...), newPublisher()
+		down := time.Time{}
+		publisher.answer = func(outbox.Request) error {
+			if down.IsZero() {
+				down = time.Now()
+				return nil
+			}
+			if time.Since(down) < 3*time.Second {
+				return unavailable()
+			}
+			return nil
+		}
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 60, report.Published)
+		require.LessOrEqual(t, publisher.mostSent(), 5)
+	})
+}
+
+func TestRelayComesBackToABusHoweverLongItWasAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		config := config()
+		config.PollInterval = time.Second
+		store, publisher := newStore(events(1_000, 1, "b")...), newPublisher()
+		back := time.Now().Add(5 * time.Minute)
+		publisher.answer = func(outbox.Request) error {
+			if time.Now().Before(back) {
+				return unavailable()
+			}
+			return nil
+		}
+		report, err := drain(t, store, publisher, config, 15*time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 1_000, report.Published)
+	})
+}
+
+func TestRelayEndsAPollingRunWhenAnOperatorHasToAct(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		config := config()
+		config.PollInterval = time.Second
+		store, publisher := newStore(events(10, 1, "b")...), newPublisher()
+		publisher.answer = func(outbox.Request) error {
+			return &outbox.RequestError{Fault: outbox.Forbidden, Code: "AccessDeniedException", Message: "no"}
+		}
+		report, err := drain(t, store, publisher, config, 15*time.Minute)
+		require.ErrorContains(t, err, "AccessDeniedException")
+		require.Less(t, report.Duration, time.Minute, "an alarm cannot wait for the end of the budget")
+	})
+}
+
+func TestRelayCondemnsALoneRefusalOnlyWhenTheBusTakesOthers(t *testing.T) {
+	t.Parallel()
+	refused := func(bad func(seq int64) bool) *fakePublisher {
+		publisher := newPublisher()
+		publisher.answer = func(request outbox.Request) error {
+			for _, entry := range request.Entries {
+				if bad(entry.Event.Seq) && len(request.Entries) > 1 {
+					return &outbox.RequestError{Fault: outbox.Refused, Code: "ValidationException", Message: "no"}
+				}
+			}
+			return nil
+		}
+		publisher.verdict = func(event outbox.Event) outbox.Outcome {
+			if bad(event.Seq) {
+				return outbox.Outcome{Verdict: outbox.Poison, Code: "ValidationException", Message: "no", Doubtful: true}
+			}
+			return outbox.Outcome{Verdict: outbox.Accepted}
+		}
+		return publisher
+	}
+	t.Run("OneRow", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			store := newStore(events(20, 1, "b")...)
+			publisher := refused(func(seq int64) bool { return seq == 1 })
+			report, err := drain(t, store, publisher, config(), time.Minute)
+			require.NoError(t, err)
+			require.Equal(t, 19, report.Published)
+			require.Equal(t, []int64{1}, store.failed())
+		})
+	})
+	t.Run("AllRows", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			store := newStore(events(20, 1, "b")...)
+			publisher := refused(func(int64) bool { return true })
+			_, err := drain(t, store, publisher, config(), time.Minute)
+			require.ErrorContains(t, err, "ValidationException")
+			require.Empty(t, store.failed(), "a setting that is wrong for all is no row's fault")
+			require.Len(t, store.pending(), 20)
+			require.Zero(t, store.row(1).Attempts)
+		})
+	})
+}
+
+func TestRelayTakesAThrottledEntryBesideProgressForSuccess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(10, 1, "b")...), newPublisher()
+		publisher.verdict = func(event outbox.Event) outbox.Outcome {
+			if event.Seq == 3 {
+				return outbox.Outcome{Verdict: outbox.Transient, Code: "ThrottlingException", Throttled: true}
+			}
+			return outbox.Outcome{Verdict: outbox.Accepted}
+		}
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 9, report.Published)
+	})
+}
+
+func TestRelayStepsPastARowThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(300, 1, "b")...), newPublisher()
+		store.unreadable = func(seq int64) bool { return seq == 7 }
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 299, report.Published)
+		require.Equal(t, []int64{7}, store.failed())
+	})
+}
+
+func TestRelayBoundsTheListOfBusesInItsError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(), newPublisher()
+		for i := range int64(3_000) {
+			store.insert(events(1, i+1, fmt.Sprint("bus-", i))...)
+		}
+		publisher.check = func(string) error {
+			return &outbox.RequestError{Fault: outbox.Forbidden, Code: "ResourceNotFoundException", Message: "no such bus"}
+		}
+		_, err := drain(t, store, publisher, config(), time.Minute)
+		require.ErrorContains(t, err, "more like these")
+		require.Less(t, len(err.Error()), 2_000)
+		for _, claim := range store.claims {
+			require.Less(t, len(claim.WithoutBuses), 2_000)
+		}
+	})
+}
+
+func TestRelayIgnoresAnAdditionalWorkerThatCannotConnect(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(5_000, 1, "b")...), newPublisher()
+		store.connect = func(attempt int) error {
+			if attempt > 1 {
+				return errConnection
+			}
+			return nil
+		}
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 5_000, report.Published)
+		require.Equal(t, 2, store.connects)
+	})
+}
+
+func TestRelayDoesNotWaitForABusBeyondTheWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		config := config()
+		config.Reserve = time.Second
+		store, publisher := newStore(events(10, 1, "b")...), newPublisher()
+		store.wait = func() { time.Sleep(4 * time.Second) }
+		publisher.checkCtx = func(ctx context.Context) error {
+			<-ctx.Done()
+			return unavailable()
+		}
+		began := time.Now()
+		_, err := drain(t, store, publisher, config, 12*time.Second)
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(began), 11500*time.Millisecond)
 	})
 }
 
@@ -410,7 +599,7 @@ func TestRelayFailsWhenABusThrottlesEverything(t *testing.T) {
 			return &outbox.RequestError{Fault: outbox.Throttled, Code: "ThrottlingException", Message: "slow down"}
 		}
 		report, err := drain(t, store, publisher, config(), time.Minute)
-		require.ErrorContains(t, err, "bus b: every request was throttled")
+		require.ErrorContains(t, err, "bus b: everything was throttled")
 		require.ErrorContains(t, err, "slow down")
 		require.Zero(t, report.Published)
 		require.LessOrEqual(t, publisher.mostSent(), 5)

@@ -68,6 +68,48 @@ func TestRelayGivesUpWhenNothingCanBeRecorded(t *testing.T) {
 	})
 }
 
+func TestRelaySendsAnEventWhoseMarkIsDroppedOnceARun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(20, 1, "b")...), newPublisher()
+		store.drops = func(seq int64) bool { return seq == 7 }
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.ErrorContains(t, err, "event with seq 7")
+		require.ErrorContains(t, err, "dropped the change")
+		require.Equal(t, 19, report.Published)
+		require.Equal(t, []int64{7}, store.pending())
+		require.Equal(t, 1, publisher.mostSent())
+	})
+}
+
+func TestRelayGetsPastManyRowsThatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(1_000, 1, "b")...), newPublisher()
+		refuse := func(settlement outbox.Settlement) error {
+			for _, seq := range settlement.Published {
+				if seq <= 200 {
+					return fmt.Errorf("%w: guarded", outbox.ErrRefused)
+				}
+			}
+			for _, d := range settlement.Deferred {
+				if d.Seq%2 == 0 {
+					return fmt.Errorf("%w: guarded", outbox.ErrRefused)
+				}
+			}
+			return nil
+		}
+		store.settle, store.record = refuse, refuse
+		report, err := drain(t, store, publisher, config(), time.Minute)
+		require.ErrorContains(t, err, "and 197 more like these")
+		require.Equal(t, 800, report.Published)
+		require.Equal(t, seqs(201, 1_000), store.published())
+		require.Equal(t, 1, publisher.mostSent())
+		require.Equal(t, 5*time.Minute, store.row(1).retryAt.Sub(time.Now().Add(-report.Duration)).Round(time.Minute),
+			"where the store takes it, the next runs leave the row alone too")
+	})
+}
+
 func TestRelayFailsWhenTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

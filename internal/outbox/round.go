@@ -18,26 +18,32 @@ type round struct {
 
 	mu       sync.Mutex
 	outcomes []Outcome
-	alone    bool    // every event is one that is suspected itself
-	answered bool    // the bus answered a request entry by entry
-	failed   error   // the first request that failed as a whole
-	suspects []int64 // rows of requests to which there was no answer
+	doubtful []Outcome // refused alone, perhaps for a reason that concerns all
+	failures []failed  // requests without an answer
+	answered time.Time // the last answer that told of each entry; zero: none
+	err      error     // the first failure
+}
+
+// failed is a request that failed as a whole.
+type failed struct {
+	request Request
+	sent    time.Time
 }
 
 // run sends the requests: all at once, or first one to see whether the bus is
 // there when it was not the last time.
 func (r *round) run(ctx context.Context, requests []Request) {
-	r.alone = !slices.ContainsFunc(requests, func(request Request) bool { return !request.Entries[0].Event.Alone })
 	defer r.conclude()
+	ctx, cancel := context.WithDeadline(ctx, r.until.Add(-r.dispatcher.send))
+	defer cancel()
 	if err := r.dispatcher.publisher.CheckBus(ctx, r.bus); err != nil {
-		for _, request := range requests {
-			r.fault(request, err)
-		}
+		r.uncheckable(ctx, requests, err)
 		return
 	}
 	if r.dispatcher.buses.suspect(r.bus) {
-		r.deliver(ctx, requests[0])
-		requests = requests[1:]
+		probe := probeOf(requests)
+		r.deliver(ctx, requests[probe])
+		requests = slices.Delete(slices.Clone(requests), probe, probe+1)
 	}
 	var wait sync.WaitGroup
 	for _, request := range requests {
@@ -46,15 +52,41 @@ func (r *round) run(ctx context.Context, requests []Request) {
 	wait.Wait()
 }
 
-// deliver sends one request, cut up where it is refused as it stands.
+// probeOf chooses the request that tells whether a bus is there: one without a
+// suspect row, if there is one.
+func probeOf(requests []Request) int {
+	return max(0, slices.IndexFunc(requests, func(r Request) bool { return !r.Entries[0].Event.Alone }))
+}
+
+// uncheckable keeps that the bus could not be checked; no row is to blame.
+func (r *round) uncheckable(ctx context.Context, requests []Request, err error) {
+	verdict := Unanswered
+	switch {
+	case ctx.Err() != nil:
+		verdict = Held // there was no time to ask
+	case faultOf(err) == Forbidden:
+		r.dispatcher.buses.block(r.bus, err)
+	default:
+		r.err = err
+	}
+	for _, request := range requests {
+		r.add(untold(request, verdict))
+	}
+}
+
+// deliver sends one request, cut up where it is refused as it stands. The
+// context ends when a request that is sent now might be answered too late.
 func (r *round) deliver(ctx context.Context, request Request) {
 	if !r.admit(ctx, len(request.Entries)) {
-		r.add(unsent(request, nil))
+		r.add(untold(request, Held))
 		return
 	}
-	outcomes, err := r.dispatcher.publisher.Send(ctx, request)
+	sent := time.Now()
+	outcomes, err := r.dispatcher.publisher.Send(context.WithoutCancel(ctx), request)
 	<-r.dispatcher.slots
 	switch {
+	case err == nil && outcomes[0].Doubtful:
+		r.doubt(outcomes[0])
 	case err == nil:
 		r.answer(outcomes)
 	case faultOf(err) == Refused && len(request.Entries) > 1:
@@ -62,7 +94,7 @@ func (r *round) deliver(ctx context.Context, request Request) {
 		r.deliver(ctx, first)
 		r.deliver(ctx, second)
 	default:
-		r.fault(request, err)
+		r.fail(failed{request, sent}, err)
 	}
 }
 
@@ -70,8 +102,6 @@ func (r *round) deliver(ctx context.Context, request Request) {
 // none when the answer might come too late, or the bus has stopped answering.
 func (r *round) admit(ctx context.Context, entries int) bool {
 	d := r.dispatcher
-	ctx, cancel := context.WithDeadline(ctx, r.until.Add(-d.send))
-	defer cancel()
 	if d.buses.pace(r.bus).wait(ctx) != nil || d.limiter.WaitN(ctx, entries) != nil {
 		return false
 	}
@@ -93,18 +123,19 @@ func (r *round) goesOn() bool {
 	usable := r.dispatcher.buses.usable(r.bus, time.Now())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return usable && (r.answered || r.failed == nil)
+	return usable && (!r.answered.IsZero() || r.err == nil)
 }
 
 // answer keeps what the bus said of each entry of a request.
 func (r *round) answer(outcomes []Outcome) {
 	d := r.dispatcher
 	now := time.Now()
-	var throttled error
+	accepted, throttled := false, error(nil)
 	for _, outcome := range outcomes {
-		d.suspects.cleared(outcome.Event.Seq)
+		d.suspects.clear(outcome.Event.Seq)
 		switch {
 		case outcome.Verdict == Accepted:
+			accepted = true
 			d.report.accepted(outcome.Event.Age + now.Sub(r.claimed))
 		case outcome.Verdict == Denied:
 			d.buses.block(r.bus, outcome.requestError(Forbidden))
@@ -112,36 +143,36 @@ func (r *round) answer(outcomes []Outcome) {
 			throttled = outcome.requestError(Throttled)
 		}
 	}
-	if throttled != nil {
-		d.buses.throttled(r.bus, now, throttled)
-	} else {
-		d.buses.passed(r.bus, now)
-	}
+	d.buses.answered(r.bus, now, accepted, throttled)
 	r.mu.Lock()
-	r.answered = true
+	r.answered = now
 	r.mu.Unlock()
 	r.add(outcomes)
 }
 
-// fault keeps that a request failed as a whole. A bus that throttles is there:
-// its pace is all that changes.
-func (r *round) fault(request Request, err error) {
-	r.add(unsent(request, err))
+// doubt keeps a refusal whose meaning shows at the end of the round.
+func (r *round) doubt(outcome Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.doubtful = append(r.doubtful, outcome)
+}
+
+// fail keeps that a request failed as a whole. A bus that throttles is there: its
+// pace is all that changes.
+func (r *round) fail(request failed, err error) {
+	r.add(untold(request.request, Unanswered))
 	switch faultOf(err) {
 	case Throttled:
-		r.dispatcher.buses.throttled(r.bus, time.Now(), err)
-		return
+		r.dispatcher.buses.answered(r.bus, time.Now(), false, err)
 	case Forbidden:
 		r.dispatcher.buses.block(r.bus, err)
 	case Unavailable, Refused:
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed == nil {
-		r.failed = err
-	}
-	for _, entry := range request.Entries {
-		r.suspects = append(r.suspects, entry.Event.Seq)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.failures = append(r.failures, request)
+		if r.err == nil {
+			r.err = err
+		}
 	}
 }
 
@@ -151,34 +182,37 @@ func (r *round) add(outcomes []Outcome) {
 	r.outcomes = append(r.outcomes, outcomes...)
 }
 
-// conclude tells what a failure means: where the bus answered other requests, or
-// no other was tried, it may be the row that made its request fail; else it is
-// the bus.
+// conclude says what the failures of a round mean: for their rows, where the bus
+// answered others at the same time or later; else for the bus.
 func (r *round) conclude() {
 	d := r.dispatcher
-	if r.answered {
+	if !r.answered.IsZero() {
 		d.buses.recovered(r.bus)
 	}
-	switch {
-	case r.answered, r.alone:
-		for _, seq := range r.suspects {
-			d.suspects.failed(seq, r.failed)
+	for _, failure := range r.failures {
+		if !r.answered.IsZero() && !r.answered.Before(failure.sent) {
+			d.suspects.blame(failure.request, r.err)
 		}
-	case r.failed != nil:
-		d.buses.failed(r.bus, r.began, time.Now(), r.failed)
+	}
+	takesOthers := d.buses.takes(r.bus)
+	for _, outcome := range r.doubtful {
+		if !takesOthers {
+			r.err = outcome.requestError(Refused)
+			d.suspects.mark(outcome.Event.Seq)
+			outcome = Outcome{Event: outcome.Event, Verdict: Unanswered}
+		}
+		r.outcomes = append(r.outcomes, outcome)
+	}
+	if r.answered.IsZero() && r.err != nil {
+		d.buses.failed(r.bus, r.began, time.Now(), r.err)
 	}
 }
 
-// unsent is the outcome of a request of which no entry is known to be accepted.
-// The error is nil when it was not sent at all.
-func unsent(request Request, err error) []Outcome {
+// untold is the outcome of a request whose entries the bus has told nothing of.
+func untold(request Request, verdict Verdict) []Outcome {
 	outcomes := make([]Outcome, len(request.Entries))
 	for i, entry := range request.Entries {
-		outcomes[i] = Outcome{Event: entry.Event}
-		if err != nil {
-			outcomes[i].Code = "RequestFailed"
-			outcomes[i].Message = err.Error()
-		}
+		outcomes[i] = Outcome{Event: entry.Event, Verdict: verdict}
 	}
 	return outcomes
 }

@@ -14,6 +14,10 @@ const PublishWindow = 15 * time.Second
 // same statement would be refused again, the connection is not to blame.
 var ErrRefused = errors.New("refused by the database")
 
+// ErrUnreadable marks the error of a claim that met a row whose text the
+// database cannot produce. It comes with ErrRefused.
+var ErrUnreadable = errors.New("a row cannot be read")
+
 // Store is where the rows are.
 type Store interface {
 	// Connect opens a session, with a time limit of its own. An error says
@@ -30,18 +34,17 @@ type Session interface {
 	Claim(ctx context.Context, claim Claim) (Batch, error)
 
 	// Settle records the outcomes of the claimed batch and commits; with next
-	// it also claims the next batch, in the same round trip. Settled reports
-	// whether the outcomes are known to be committed, also beside an error of
-	// the claim that follows.
-	Settle(ctx context.Context, settlement Settlement, next *Claim) (batch Batch, settled bool, err error)
+	// it also claims the next batch, in the same round trip. The receipt is
+	// valid also beside an error, which may be the claim's.
+	Settle(ctx context.Context, settlement Settlement, next *Claim) (Batch, Receipt, error)
 
 	// Record writes outcomes in a transaction of their own, for rows whose
-	// claim was lost. What is recorded already stays as it is. The error
-	// wraps ErrRefused when the database refused the settlement's content.
+	// claim was lost. What is recorded already, by whomever, stays as it is.
+	// The error wraps ErrRefused when the database refused the content.
 	Record(ctx context.Context, settlement Settlement) error
 
 	// Close ends the session and with it an open claim, whose rows are
-	// pending again.
+	// pending again. It takes no longer than the context.
 	Close(ctx context.Context)
 }
 
@@ -50,7 +53,7 @@ type Claim struct {
 	After        int64    // the floor: only rows with a greater seq
 	Rows         int      // at most so many rows
 	Bytes        int      // at most so many bytes of text, but always one row
-	EventBytes   int      // a row with a longer payload or longer headers comes without both
+	EventBytes   int      // a row with a longer payload or longer headers comes without both; 0: without reading either
 	WithoutBuses []string // buses to leave out
 	WithoutSeqs  []int64  // rows to leave out
 }
@@ -63,6 +66,15 @@ type Batch struct {
 	Locked int
 }
 
+// Receipt says what became of a settlement.
+type Receipt struct {
+	// Committed: it is known to be committed.
+	Committed bool
+	// Missing are rows that the database did not change although they were
+	// locked: something there drops changes.
+	Missing []int64
+}
+
 // Settlement lists what is to be recorded, each row once.
 type Settlement struct {
 	Published []int64
@@ -72,10 +84,14 @@ type Settlement struct {
 
 // Deferral leaves a row pending, not to be claimed before the delay is over.
 type Deferral struct {
-	Seq    int64
-	Delay  time.Duration
-	Reason string
+	Seq      int64
+	Attempts int // as the claim found them, or AnyAttempts; a row that has others by now is left as it is
+	Delay    time.Duration
+	Reason   string
 }
+
+// AnyAttempts defers a row however often it has failed.
+const AnyAttempts = -1
 
 // Failure moves a row to the failed table.
 type Failure struct {

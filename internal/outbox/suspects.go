@@ -7,8 +7,16 @@ import (
 	"sync"
 )
 
-// triesMax is how often a row is sent in one run.
-const triesMax = 5
+const (
+	// triesMax is how often a row may make its request fail in one run.
+	triesMax = 5
+	// leftOutMax bounds the rows that claims leave out one by one. Where so
+	// many fail, going on is no use.
+	leftOutMax = 1000
+	// refusedMax bounds those whose outcome the store refuses to record, while
+	// it has recorded none: it is the store, then.
+	refusedMax = 250
+)
 
 // suspects are rows that need care in this run.
 //
@@ -20,59 +28,77 @@ const triesMax = 5
 type suspects struct {
 	mu         sync.Mutex
 	tries      map[int64]int
-	exhausted  map[int64]error
-	unrecorded map[int64]bool
+	leftOut    map[int64]error // until the next run
+	recording  map[int64]bool
+	refusals   int  // of the store
+	everStored bool // the store has recorded something
 }
 
 func newSuspects() *suspects {
-	return &suspects{tries: map[int64]int{}, exhausted: map[int64]error{}, unrecorded: map[int64]bool{}}
+	return &suspects{tries: map[int64]int{}, leftOut: map[int64]error{}, recording: map[int64]bool{}}
 }
 
-// sendable drops the events whose outcomes are being recorded, which a claim can
-// bring that was under way already, and marks those that are to be sent alone.
+// sendable drops the events that are not to be claimed, which a claim can bring
+// that was under way already, and marks those that are to be sent alone.
 func (s *suspects) sendable(events []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.unrecorded) > 0 {
-		events = slices.DeleteFunc(slices.Clone(events), func(event Event) bool { return s.unrecorded[event.Seq] })
+	if len(s.recording)+len(s.leftOut) > 0 {
+		events = slices.DeleteFunc(slices.Clone(events), func(event Event) bool {
+			return s.recording[event.Seq] || s.leftOut[event.Seq] != nil
+		})
 	}
 	if len(s.tries) > 0 {
 		for i := range events {
-			events[i].Alone = s.tries[events[i].Seq] > 0
+			_, events[i].Alone = s.tries[events[i].Seq]
 		}
 	}
 	return events
 }
 
-// failed notes that the request with this row failed.
-func (s *suspects) failed(seq int64, err error) {
+// blame notes that a request failed while others went through.
+func (s *suspects) blame(request Request, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tries[seq]++
-	if s.tries[seq] == triesMax {
-		s.exhaust(seq, fmt.Errorf("event with seq %d: its request failed %d times while others went through: %w", seq, triesMax, err))
+	for _, entry := range request.Entries {
+		seq := entry.Event.Seq
+		s.tries[seq]++
+		if s.tries[seq] == triesMax {
+			delete(s.tries, seq)
+			s.leftOut[seq] = fmt.Errorf("event with seq %d: its request failed %d times while others went through: %w", seq, triesMax, err)
+		}
 	}
 }
 
-// refused leaves a row out whose outcome the store refuses to record.
-func (s *suspects) refused(seq int64, err error) {
+// mark has the row sent alone.
+func (s *suspects) mark(seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.exhaust(seq, fmt.Errorf("event with seq %d: its outcome could not be recorded, so it will be sent again: %w", seq, err))
+	s.tries[seq] += 0
 }
 
-func (s *suspects) exhaust(seq int64, err error) {
+// clear forgets a row of which the bus has told.
+func (s *suspects) clear(seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.tries, seq)
-	s.exhausted[seq] = err
 }
 
-// recording keeps rows out of claims: the bus has them, and the store is yet to
-// hear of it.
-func (s *suspects) recording(seqs []int64) {
+// unrecordable leaves a row out whose outcome the store refuses to record.
+func (s *suspects) unrecordable(seq int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusals++
+	s.leftOut[seq] = fmt.Errorf("event with seq %d: its outcome could not be recorded; if it was accepted, it will be sent again: %w", seq, err)
+}
+
+// record keeps rows out of claims: what became of them is known, and the store is
+// yet to hear of it.
+func (s *suspects) record(seqs []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range seqs {
-		s.unrecorded[seq] = true
+		s.recording[seq] = true
 	}
 }
 
@@ -81,48 +107,48 @@ func (s *suspects) recorded(seqs []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range seqs {
-		delete(s.unrecorded, seq)
+		delete(s.recording, seq)
 	}
 }
 
-// cleared forgets a row that went through.
-func (s *suspects) cleared(seq int64) {
+// stored notes that the store records what it is given.
+func (s *suspects) stored() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.tries, seq)
+	s.everStored = true
 }
 
-// exhaustedMax bounds the rows that are left out of claims one by one.
-const exhaustedMax = 1000
-
-// bearable reports whether claims can still leave these rows out. Where so many
-// fail, going on is no use.
+// bearable reports whether going on makes sense.
 func (s *suspects) bearable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.exhausted) < exhaustedMax
+	return len(s.leftOut) < leftOutMax && (s.everStored || s.refusals < refusedMax)
 }
 
-// leftOut lists the rows that a claim has to leave out.
-func (s *suspects) leftOut() []int64 {
+// notToClaim lists the rows that a claim has to leave out.
+func (s *suspects) notToClaim() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seqs := slices.Collect(maps.Keys(s.exhausted))
-	return slices.AppendSeq(seqs, maps.Keys(s.unrecorded))
+	seqs := slices.Collect(maps.Keys(s.leftOut))
+	return slices.AppendSeq(seqs, maps.Keys(s.recording))
 }
 
-// errors lists why rows were left out, the first few of them in full.
+// errors tells why rows were left to the next run.
 func (s *suspects) errors() []error {
-	const shown = 3
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seqs := slices.Sorted(maps.Keys(s.exhausted))
 	var errs []error
-	for _, seq := range seqs[:min(shown, len(seqs))] {
-		errs = append(errs, s.exhausted[seq])
+	for _, seq := range slices.Sorted(maps.Keys(s.leftOut)) {
+		errs = append(errs, s.leftOut[seq])
 	}
-	if more := len(seqs) - shown; more > 0 {
-		errs = append(errs, fmt.Errorf("and %d more events like these", more))
+	return few(errs)
+}
+
+// few shortens a list of errors to what a person reads.
+func few(errs []error) []error {
+	const shown = 3
+	if len(errs) <= shown {
+		return errs
 	}
-	return errs
+	return append(errs[:shown:shown], fmt.Errorf("and %d more like these", len(errs)-shown))
 }

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -21,10 +22,13 @@ type worker struct {
 	session Session // nil: not connected
 	next    *batch  // claimed together with the last settling
 	rows    int     // that the next claim asks for
+	blind   bool    // the next claim is not to read the row's text
 
-	failures int       // of the session, in a row
-	failing  time.Time // since when
-	err      error     // the last of them; nil while the session works
+	extra     bool      // not the first worker of the run
+	connected bool      // it has had a session
+	failures  int       // of the session, in a row
+	failing   time.Time // since when
+	err       error     // the last of them; nil while the session works
 }
 
 // batch is a claimed batch and how it was asked for.
@@ -48,6 +52,10 @@ func (w *worker) drain(ctx context.Context) error {
 	for w.run.goesOn(ctx) {
 		batch, err := w.claim(ctx)
 		switch {
+		case err != nil && w.dispensable():
+			w.run.relay.log.WarnContext(ctx, "no connection for another worker", "error", err)
+			w.run.enough()
+			return nil
 		case err != nil:
 			if err := w.lost(ctx, err); err != nil {
 				return err
@@ -69,6 +77,10 @@ func (w *worker) drain(ctx context.Context) error {
 	return w.err
 }
 
+// dispensable reports that others do the work, and that this worker could not
+// even connect: the database may have no place for it.
+func (w *worker) dispensable() bool { return w.extra && !w.connected }
+
 // claim returns the batch that came with the last settling, or claims one.
 func (w *worker) claim(ctx context.Context) (*batch, error) {
 	if batch := w.next; batch != nil {
@@ -83,10 +95,19 @@ func (w *worker) claim(ctx context.Context) (*batch, error) {
 	claim, batch := w.ask()
 	found, err := w.session.Claim(storeCtx, *claim)
 	if err != nil {
+		w.shrink(claim, err)
 		return nil, err
 	}
 	w.found(ctx, batch, found)
 	return batch, nil
+}
+
+// shrink makes the next claim a small one, since this one may have been too much
+// for the database. A lone row whose text it cannot produce is claimed without
+// its text: it can never be published.
+func (w *worker) shrink(claim *Claim, err error) {
+	w.blind = errors.Is(err, ErrUnreadable) && claim.Rows == 1
+	w.rows = 1
 }
 
 // ask prepares a claim, and the batch that will hold what it finds.
@@ -98,15 +119,28 @@ func (w *worker) ask() (*Claim, *batch) {
 	}
 	scan := w.run.floor.begin(now)
 	config := w.run.relay.config
+	eventBytes := config.EventBytes
+	if w.blind {
+		eventBytes = 0
+	}
 	claim := &Claim{
 		After:        scan.from,
 		Rows:         min(w.rows, config.BatchSize, config.rateRows()),
 		Bytes:        config.BatchBytes,
-		EventBytes:   config.EventBytes,
+		EventBytes:   eventBytes,
 		WithoutBuses: leftOut,
-		WithoutSeqs:  w.run.suspects.leftOut(),
+		WithoutSeqs:  w.run.suspects.notToClaim(),
 	}
 	return claim, &batch{scan: scan, asked: claim.Rows}
+}
+
+// rateRows is how many rows can be published within a few seconds under the
+// rate limit: claiming more would only keep them locked.
+func (c Config) rateRows() int {
+	if c.MaxRate == 0 {
+		return c.BatchSize
+	}
+	return max(1, int(5*c.MaxRate))
 }
 
 // found completes a batch by what its claim found.
@@ -114,7 +148,7 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 	now := time.Now()
 	batch.Batch, batch.claimed = found, now
 	w.run.floor.found(batch.scan, found.Events, batch.full(), now)
-	w.failures, w.err = 0, nil
+	w.failures, w.err, w.blind = 0, nil, false
 	switch {
 	case batch.cut():
 		w.rows = 2 * len(found.Events)
@@ -142,11 +176,11 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 	if !allHeld(outcomes) && w.run.goesOn(ctx) {
 		claim, w.next = w.ask()
 	}
-	storeCtx, cancel := w.run.budget.store(ctx)
+	storeCtx, cancel := w.run.budget.settle(ctx, time.Now())
 	defer cancel()
-	found, settled, err := w.session.Settle(storeCtx, settlement, claim)
-	if settled {
-		w.run.report.settled(settlement, time.Since(batch.claimed))
+	found, receipt, err := w.session.Settle(storeCtx, settlement, claim)
+	if receipt.Committed {
+		w.committed(batch, settlement, receipt)
 	}
 	switch {
 	case err == nil && claim != nil:
@@ -154,17 +188,29 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 		return nil
 	case err == nil:
 		return nil
-	case settled || settlement.size() == 0:
+	case receipt.Committed || settlement.size() == 0:
+		w.rows = 1 // as after any claim that failed
 		return w.lost(ctx, err)
 	default:
 		return w.rescue(ctx, settlement, err)
 	}
 }
 
+// committed notes what is recorded, and what the database dropped unseen.
+func (w *worker) committed(batch *batch, settlement Settlement, receipt Receipt) {
+	for _, seq := range receipt.Missing {
+		w.run.suspects.unrecordable(seq, errDropped)
+	}
+	if len(receipt.Missing) < settlement.size() {
+		w.run.suspects.stored()
+	}
+	w.run.report.settled(settlement.without(receipt.Missing), time.Since(batch.claimed))
+}
+
 // allHeld reports that nothing of a batch was sent, because there was no leave
 // or no time for it. Claiming again at once would find the same.
 func allHeld(outcomes []Outcome) bool {
-	return !slices.ContainsFunc(outcomes, func(o Outcome) bool { return !o.held() })
+	return !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Verdict != Held })
 }
 
 // released is the seq after which the batch leaves rows that can be claimed
@@ -176,7 +222,7 @@ func (b *batch) released(outcomes []Outcome) int64 {
 		after = b.Events[len(b.Events)-1].Seq
 	}
 	for _, outcome := range outcomes {
-		if outcome.held() {
+		if outcome.Verdict == Held {
 			after = min(after, outcome.Event.Seq-1)
 		}
 	}
@@ -192,12 +238,13 @@ func (w *worker) idle(ctx context.Context, batch *batch) bool {
 		w.run.floor.scanNext()
 		return true
 	}
-	wake, resting := w.run.buses.wake()
-	if config.PollInterval == 0 && !resting {
+	polls := config.PollInterval > 0
+	wake, resting := w.run.buses.wake(polls)
+	if !polls && !resting || w.run.buses.allBlocked() {
 		return false
 	}
 	wait := config.FrontScanMax
-	if config.PollInterval > 0 {
+	if polls {
 		wait = config.PollInterval
 	}
 	if resting {

@@ -35,7 +35,7 @@ func (s *session) addClaim(p *pipeline, claim outbox.Claim) *outbox.Batch {
 	batch := &outbox.Batch{}
 	s.addBegin(p)
 	p.add(step{
-		name: "claim batch",
+		name: claimStep,
 		cols: checkClaimColumns,
 		row: func(r row) error {
 			batch.Locked = int(r.int8(colLocked))
@@ -51,6 +51,7 @@ func (s *session) addClaim(p *pipeline, claim outbox.Claim) *outbox.Batch {
 		int8Param(int64(claim.Bytes)),
 		int8Param(int64(claim.EventBytes)),
 	)
+	p.add(step{name: "settling"}, s.store.queries.settling)
 	return batch
 }
 

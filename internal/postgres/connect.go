@@ -112,6 +112,9 @@ func (c *Connector) adjust() {
 	c.config.StatementCacheCapacity = 0
 	c.config.DescriptionCacheCapacity = 0
 	c.config.ConnectTimeout = c.timeout
+	// Whatever the role or the database has: text is UTF-8 to us. Poolers and
+	// proxies take this parameter too, since libpq sends it.
+	c.config.RuntimeParams["client_encoding"] = "UTF8"
 	if c.config.RuntimeParams["application_name"] == "" {
 		c.config.RuntimeParams["application_name"] = applicationName
 	}

@@ -112,11 +112,11 @@ func TestACommitWithoutAnAnswerIsNotSettled(t *testing.T) {
 		settlement := outbox.Settlement{Published: seqs}
 
 		line.mode.Store(mode)
-		batch, settled, err := session.Settle(t.Context(), settlement, next)
+		batch, receipt, err := session.Settle(t.Context(), settlement, next)
 
 		require.Error(t, err)
 		require.NotErrorIs(t, err, outbox.ErrRefused)
-		require.False(t, settled)
+		require.False(t, receipt.Committed)
 		require.Zero(t, batch)
 		session.Close(t.Context())
 		if mode == cutAnswer { // the server had committed when it answered

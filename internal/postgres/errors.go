@@ -13,29 +13,45 @@ import (
 // do where we know it, and wraps outbox.ErrRefused where the same statement
 // would be refused again.
 func explain(table Table, err error) error {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		return err
 	}
-	if hint := hint(table, pg.Code); hint != "" {
+	state := stateOf(err, pg)
+	if hint := hint(table, state); hint != "" {
 		err = fmt.Errorf("%w; %s", err, hint)
 	}
-	if refused(pg.Code) {
+	if unreadable(err, state) {
+		err = fmt.Errorf("%w: %w", outbox.ErrUnreadable, err)
+	}
+	if refused(state) {
 		err = fmt.Errorf("%w: %w", outbox.ErrRefused, err)
 	}
 	return err
 }
 
+// readOnly is the SQLSTATE of a server that takes no writes.
+const readOnly = "25006"
+
+// stateOf returns the error's SQLSTATE. A standby has an own way to say that it
+// takes no writes: it does not know how to begin a transaction that does.
+func stateOf(err error, pg *pgconn.PgError) string {
+	if step, ok := errors.AsType[*stepError](err); ok && step.step == beginStep && pg.Code == "0A000" {
+		return readOnly
+	}
+	return pg.Code
+}
+
 // hint says what an operator can do about a SQLSTATE.
-func hint(table Table, code string) string {
-	switch code {
+func hint(table Table, state string) string {
+	switch state {
 	case "42P01":
 		return fmt.Sprintf("create the tables of %s (make schema prints them) or correct OUTBOX_TABLE", table)
 	case "42703":
 		return fmt.Sprintf("%s lacks a column of the contract: compare it with what make schema prints", table)
 	case "42501":
 		return "give the user the role outbox_relay, which make schema prints with its grants"
-	case "25006":
+	case readOnly:
 		return "the connection leads to a read-only server: use the endpoint of the writer"
 	case "25P03":
 		return "the batch was not settled in time"
@@ -43,12 +59,22 @@ func hint(table Table, code string) string {
 	return ""
 }
 
+// unreadable reports a claim that met a row whose text the server cannot make:
+// it is too long for a value, or out of the client encoding's range.
+func unreadable(err error, state string) bool {
+	step, ok := errors.AsType[*stepError](err)
+	return ok && step.step == claimStep && (class(state) == "22" || class(state) == "54")
+}
+
 // refused tells statements that fail by their content from those that fail by
 // circumstance: connection, resources, time limits, locks, shutdown.
-func refused(code string) bool {
-	switch code[:2] {
-	case "08", "25", "40", "53", "55", "57", "58", "XX":
+func refused(state string) bool {
+	switch class(state) {
+	case "", "08", "25", "40", "53", "55", "57", "58", "XX":
 		return false
 	}
 	return true
 }
+
+// class is the first two characters of a SQLSTATE; empty where there is none.
+func class(state string) string { return state[:min(2, len(state))] }

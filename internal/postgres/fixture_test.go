@@ -157,9 +157,9 @@ func (d *database) claimSeqs(t *testing.T, asked outbox.Claim) []int64 {
 
 func settle(t *testing.T, session outbox.Session, settlement outbox.Settlement) {
 	t.Helper()
-	_, settled, err := session.Settle(t.Context(), settlement, nil)
+	_, receipt, err := session.Settle(t.Context(), settlement, nil)
 	require.NoError(t, err)
-	require.True(t, settled)
+	require.True(t, receipt.Committed)
 }
 
 func seqsOf(batch outbox.Batch) []int64 {

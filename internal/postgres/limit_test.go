@@ -82,9 +82,9 @@ func TestLimitsAreInForceInEachTransactionAndGoneAfterIt(t *testing.T) {
 	first := claim(t, session, asked)
 	requireLimits(t, parseLimits(t, first.Events[0].Payload))
 
-	second, settled, err := session.Settle(t.Context(), outbox.Settlement{Published: []int64{1}}, &asked)
+	second, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: []int64{1}}, &asked)
 	require.NoError(t, err)
-	require.True(t, settled)
+	require.True(t, receipt.Committed)
 	requireLimits(t, parseLimits(t, second.Events[0].Payload))
 
 	settle(t, session, outbox.Settlement{Published: []int64{2}})

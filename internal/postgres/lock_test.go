@@ -65,27 +65,27 @@ func TestRowsAreFreeAgainWhenTheirSession(t *testing.T) {
 		"IsTerminated": func(t *testing.T, db *database, session outbox.Session, _ net.Conn) {
 			t.Helper()
 			require.Equal(t, 1, db.TerminateSessions(t))
-			_, settled, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(3)}, nil)
+			_, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(3)}, nil)
 			require.Error(t, err)
-			require.False(t, settled)
+			require.False(t, receipt.Committed)
 			require.NotErrorIs(t, err, outbox.ErrRefused)
 		},
 		"IsCut": func(t *testing.T, _ *database, session outbox.Session, conn net.Conn) {
 			t.Helper()
 			cut(t, conn)
-			_, settled, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(3)}, nil)
+			_, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(3)}, nil)
 			require.Error(t, err)
-			require.False(t, settled)
+			require.False(t, receipt.Committed)
 			require.NotErrorIs(t, err, outbox.ErrRefused)
 		},
 		"IsCancelled": func(t *testing.T, _ *database, session outbox.Session, _ net.Conn) {
 			t.Helper()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.New("out of time"))
-			_, settled, err := session.Settle(ctx, outbox.Settlement{Published: upTo(3)}, nil)
+			_, receipt, err := session.Settle(ctx, outbox.Settlement{Published: upTo(3)}, nil)
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorContains(t, err, "out of time")
-			require.False(t, settled)
+			require.False(t, receipt.Committed)
 			require.NotErrorIs(t, err, outbox.ErrRefused)
 			session.Close(t.Context())
 		},
@@ -130,9 +130,9 @@ func TestNoRowIsLostWithARelayThatDies(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		_, settled, err := session.Settle(t.Context(), outbox.Settlement{Published: seqsOf(batch)}, nil)
+		_, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: seqsOf(batch)}, nil)
 		published = append(published, seqsOf(batch)...)
-		return settled && err == nil && len(published) >= 60
+		return receipt.Committed && err == nil && len(published) >= 60
 	}, patience, tick)
 	slices.Sort(published)
 	require.Equal(t, upTo(60), published)
@@ -158,9 +158,9 @@ func TestNoTransactionStaysOpen(t *testing.T) {
 	require.Equal(t, []string{"idle"}, db.states(t), "after settling without a claim")
 
 	claim(t, session, asked)
-	batch, settled, err := session.Settle(t.Context(), outbox.Settlement{Published: []int64{3, 4}}, &asked)
+	batch, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: []int64{3, 4}}, &asked)
 	require.NoError(t, err)
-	require.True(t, settled)
+	require.True(t, receipt.Committed)
 	require.Zero(t, batch)
 	require.Equal(t, []string{"idle"}, db.states(t), "after settling with a claim that found nothing")
 
@@ -202,10 +202,10 @@ func drainAll(ctx context.Context, session outbox.Session, rows int) (published 
 	asked.Rows = rows
 	batch, err := session.Claim(ctx, asked)
 	for err == nil && batch.Locked > 0 {
-		var settled bool
+		var receipt outbox.Receipt
 		seqs := seqsOf(batch)
-		batch, settled, err = session.Settle(ctx, outbox.Settlement{Published: seqs}, &asked)
-		if settled {
+		batch, receipt, err = session.Settle(ctx, outbox.Settlement{Published: seqs}, &asked)
+		if receipt.Committed {
 			published = append(published, seqs...)
 		}
 	}

@@ -22,7 +22,7 @@ type pipeline struct {
 type step struct {
 	name string
 	row  func(row) error                       // called for each row of the result
-	done func(tag pgconn.CommandTag)           // called when the statement completed
+	done func(tag pgconn.CommandTag) error     // called when the statement completed
 	cols func([]pgconn.FieldDescription) error // called once, before the first row
 }
 
@@ -35,6 +35,7 @@ type param struct {
 func int8Param(v int64) param     { return param{pgtype.Int8OID, v} }
 func textParam(v string) param    { return param{pgtype.TextOID, v} }
 func int8sParam(v []int64) param  { return param{pgtype.Int8ArrayOID, notNil(v)} }
+func int4sParam(v []int32) param  { return param{pgtype.Int4ArrayOID, notNil(v)} }
 func textsParam(v []string) param { return param{pgtype.TextArrayOID, notNil(v)} }
 func notNil[T any](v []T) []T {
 	if v == nil {
@@ -46,6 +47,15 @@ func notNil[T any](v []T) []T {
 // inBinary asks for every column of a result in binary: exact, and independent of
 // the session's DateStyle and TimeZone.
 var inBinary = []int16{pgx.BinaryFormatCode}
+
+// stepError is the error of one statement.
+type stepError struct {
+	step  string
+	cause error
+}
+
+func (e *stepError) Error() string { return e.step + ": " + e.cause.Error() }
+func (e *stepError) Unwrap() error { return e.cause }
 
 // add appends a statement.
 func (p *pipeline) add(s step, sql string, params ...param) {
@@ -73,7 +83,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	for _, s := range p.steps {
 		if err := read(results, s); err != nil {
 			_ = results.Close() // the error is the same one, or a consequence of it
-			return fmt.Errorf("%s: %w", s.name, err)
+			return &stepError{s.name, err}
 		}
 	}
 	return results.Close()
@@ -101,8 +111,8 @@ func read(results *pgconn.MultiResultReader, s step) error {
 		}
 	}
 	tag, err := result.Close()
-	if err == nil && s.done != nil {
-		s.done(tag)
+	if err != nil || s.done == nil {
+		return err
 	}
-	return err
+	return s.done(tag)
 }

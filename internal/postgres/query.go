@@ -11,6 +11,8 @@ var (
 	beginSQL string
 	//go:embed query/settings.sql
 	settingsSQL string
+	//go:embed query/settling.sql
+	settlingSQL string
 	//go:embed query/claim.sql
 	claimSQL string
 	//go:embed query/mark.sql
@@ -25,7 +27,8 @@ var (
 
 // queries are the statements for one table.
 type queries struct {
-	begin, settings, claim       string
+	begin, settings, settling    string
+	claim                        string
 	mark, remove, postpone, fail string
 }
 
@@ -34,6 +37,7 @@ func newQueries(table Table) queries {
 	return queries{
 		begin:    statement(beginSQL),
 		settings: statement(settingsSQL),
+		settling: statement(settlingSQL),
 		claim:    statement(claimSQL),
 		mark:     statement(markSQL),
 		remove:   statement(deleteSQL),

@@ -37,9 +37,10 @@ func (r row) time(i int) time.Time {
 	case math.MaxInt64, math.MinInt64:
 		return time.Time{}
 	default:
-		return time.UnixMicro(micros + epoch).UTC()
+		const second = 1_000_000
+		return time.Unix(epoch+micros/second, micros%second*1000).UTC()
 	}
 }
 
-// epoch is PostgreSQL's, 2000-01-01, in microseconds of ours.
-const epoch = 946_684_800_000_000
+// epoch is PostgreSQL's, 2000-01-01, in seconds of ours.
+const epoch = 946_684_800

@@ -19,7 +19,7 @@ var migrations = []string{tablesSQL}
 // with roles and grants. It is one transaction: all of it is applied or nothing.
 func Schema(table Table) string {
 	var script strings.Builder
-	fmt.Fprintf(&script, "-- The outbox %s: tables, roles and grants.\n\nBEGIN;\n\n", table)
+	script.WriteString("-- The tables of the outbox, with roles and grants.\n\nBEGIN;\n\n")
 	for i, migration := range migrations {
 		script.WriteString(table.rename(migration))
 		fmt.Fprintf(&script, "\nINSERT INTO %s (version) VALUES (%d);\n\n", table.companion("_schema"), i+1)

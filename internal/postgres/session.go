@@ -11,10 +11,16 @@ import (
 	"outboxrelay/internal/outbox"
 )
 
+// Steps that errors are told apart by.
 const (
-	// claimLimit bounds a claim with the settling before it: the server's own
-	// statement_timeout comes first unless the network is what hangs.
-	claimLimit = 14 * time.Second
+	beginStep = "begin"
+	claimStep = "claim batch"
+)
+
+const (
+	// callLimit bounds one round trip: a settling and the claim after it. The
+	// server's own limits come first unless the network is what hangs.
+	callLimit  = 20 * time.Second
 	closeLimit = 2 * time.Second
 )
 
@@ -35,41 +41,43 @@ func (s *session) Claim(ctx context.Context, claim outbox.Claim) (outbox.Batch, 
 }
 
 // Settle implements outbox.Session.
-func (s *session) Settle(ctx context.Context, settlement outbox.Settlement, next *outbox.Claim) (outbox.Batch, bool, error) {
-	var settled bool
+func (s *session) Settle(ctx context.Context, settlement outbox.Settlement, next *outbox.Claim) (outbox.Batch, outbox.Receipt, error) {
+	var receipt outbox.Receipt
 	p := s.pipeline()
-	written := s.addSettlement(p, settlement)
-	p.add(step{name: "commit", done: func(pgconn.CommandTag) { settled = true }}, "COMMIT")
+	changed := s.addSettlement(p, settlement)
+	p.add(commit(func() { receipt = outbox.Receipt{Committed: true, Missing: changed.missing(settlement)} }), "COMMIT")
 	batch := &outbox.Batch{}
 	if next != nil {
 		batch = s.addClaim(p, *next)
 	}
 	if err := s.run(ctx, p); err != nil {
-		return outbox.Batch{}, settled, err
-	}
-	if err := written.missing(settlement); err != nil {
-		return outbox.Batch{}, settled, err
+		return outbox.Batch{}, receipt, err
 	}
 	if next == nil {
-		return outbox.Batch{}, settled, nil
+		return outbox.Batch{}, receipt, nil
 	}
-	return *batch, settled, s.endEmpty(ctx, *batch)
+	return *batch, receipt, s.endEmpty(ctx, *batch)
 }
 
 // Record implements outbox.Session.
 func (s *session) Record(ctx context.Context, settlement outbox.Settlement) error {
 	p := s.pipeline()
 	s.addBegin(p)
+	p.add(step{name: "settling"}, s.store.queries.settling)
 	s.addSettlement(p, settlement)
-	p.add(step{name: "commit"}, "COMMIT")
+	p.add(commit(nil), "COMMIT")
 	return s.run(ctx, p)
 }
 
 // Close implements outbox.Session.
 func (s *session) Close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
 	_ = s.conn.Close(ctx) // nothing is owed: the server rolls back what is open
+	select {              // what the driver does in the background is not to outlive the invocation
+	case <-s.conn.PgConn().CleanupDone():
+	case <-ctx.Done():
+	}
 }
 
 // endEmpty ends the transaction of a claim that found nothing, so that an idle
@@ -79,15 +87,29 @@ func (s *session) endEmpty(ctx context.Context, batch outbox.Batch) error {
 		return nil
 	}
 	p := s.pipeline()
-	p.add(step{name: "commit"}, "COMMIT")
+	p.add(commit(nil), "COMMIT")
 	return s.run(ctx, p)
+}
+
+// commit is the step that ends a transaction. The server answers it with a
+// rollback, and no error, where the transaction has failed.
+func commit(committed func()) step {
+	return step{name: "commit", done: func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("the server answered %q", tag)
+		}
+		if committed != nil {
+			committed()
+		}
+		return nil
+	}}
 }
 
 func (s *session) pipeline() *pipeline { return &pipeline{conn: s.conn} }
 
 func (s *session) run(ctx context.Context, p *pipeline) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, claimLimit,
-		fmt.Errorf("the database did not answer within %s", claimLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
+		fmt.Errorf("the database did not answer within %s", callLimit))
 	defer cancel()
 	err := p.run(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -97,6 +119,6 @@ func (s *session) run(ctx context.Context, p *pipeline) error {
 }
 
 func (s *session) addBegin(p *pipeline) {
-	p.add(step{name: "begin"}, s.store.queries.begin)
+	p.add(step{name: beginStep}, s.store.queries.begin)
 	p.add(step{name: "settings"}, s.store.queries.settings)
 }

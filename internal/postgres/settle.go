@@ -1,57 +1,61 @@
 package postgres
 
 import (
-	"fmt"
-
-	"github.com/jackc/pgx/v5/pgconn"
+	"math"
 
 	"outboxrelay/internal/outbox"
 )
 
-// written counts the rows that a settlement's statements reached.
-type written struct{ published, deferred, failed int64 }
+// changed collects the rows that a settlement's statements reached.
+type changed map[int64]bool
 
-// addSettlement adds the statements that the settlement needs. The counts are
-// there when the pipeline has run.
-func (s *session) addSettlement(p *pipeline, settlement outbox.Settlement) *written {
-	w := &written{}
+// addSettlement adds the statements that the settlement needs. What they
+// changed is known when the pipeline has run.
+func (s *session) addSettlement(p *pipeline, settlement outbox.Settlement) changed {
+	rows := changed{}
 	if len(settlement.Published) > 0 {
-		p.add(counting("mark published", &w.published), s.store.published, int8sParam(settlement.Published))
+		p.add(rows.by("mark published"), s.store.published, int8sParam(settlement.Published))
 	}
 	if len(settlement.Deferred) > 0 {
-		p.add(counting("defer events", &w.deferred), s.store.queries.postpone, deferrals(settlement.Deferred)...)
+		p.add(rows.by("defer events"), s.store.queries.postpone, deferrals(settlement.Deferred)...)
 	}
 	if len(settlement.Failed) > 0 {
-		p.add(counting("move events to the failed table", &w.failed), s.store.queries.fail, failures(settlement.Failed)...)
+		p.add(rows.by("move events to the failed table"), s.store.queries.fail, failures(settlement.Failed)...)
 	}
-	return w
+	return rows
 }
 
-func counting(name string, n *int64) step {
-	return step{name: name, done: func(tag pgconn.CommandTag) { *n = tag.RowsAffected() }}
+// by is a statement that returns the seq of each row that it changed.
+func (c changed) by(name string) step {
+	return step{name: name, row: func(r row) error {
+		c[r.int8(0)] = true
+		return nil
+	}}
 }
 
-// missing tells a settlement that did not reach all of its rows. They were
+// missing lists the rows of a settlement that were not reached. They were
 // locked, so something in the database has dropped the change: unseen, their
 // events would be sent again for ever.
-func (w *written) missing(settlement outbox.Settlement) error {
-	want := written{int64(len(settlement.Published)), int64(len(settlement.Deferred)), int64(len(settlement.Failed))}
-	if *w == want {
-		return nil
+func (c changed) missing(settlement outbox.Settlement) []int64 {
+	var seqs []int64
+	for _, seq := range settlement.Seqs() {
+		if !c[seq] {
+			seqs = append(seqs, seq)
+		}
 	}
-	return fmt.Errorf("settle batch: the database changed %d of %d published, %d of %d deferred and %d of %d failed rows: "+
-		"a trigger, rule or policy on the table drops changes",
-		w.published, want.published, w.deferred, want.deferred, w.failed, want.failed)
+	return seqs
 }
 
 func deferrals(deferred []outbox.Deferral) []param {
 	seqs := make([]int64, len(deferred))
 	backoffs := make([]int64, len(deferred))
 	reasons := make([]string, len(deferred))
+	attempts := make([]int32, len(deferred))
 	for i, d := range deferred {
 		seqs[i], backoffs[i], reasons[i] = d.Seq, d.Delay.Milliseconds(), d.Reason
+		attempts[i] = int32(min(d.Attempts, math.MaxInt32)) //nolint:gosec // it was an int4 in the table
 	}
-	return []param{int8sParam(seqs), int8sParam(backoffs), textsParam(reasons)}
+	return []param{int8sParam(seqs), int8sParam(backoffs), textsParam(reasons), int4sParam(attempts)}
 }
 
 func failures(failed []outbox.Failure) []param {

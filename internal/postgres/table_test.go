@@ -17,13 +17,13 @@ func live(t *testing.T, db *database, table postgres.Table) {
 	t.Helper()
 	session := openSession(t, db.connect, postgres.StoreConfig{Table: table, Bus: "events"})
 	require.Equal(t, upTo(4), seqsOf(claim(t, session, everything)))
-	next, settled, err := session.Settle(t.Context(), outbox.Settlement{
+	next, receipt, err := session.Settle(t.Context(), outbox.Settlement{
 		Published: []int64{1},
 		Deferred:  []outbox.Deferral{{Seq: 2, Delay: time.Hour, Reason: "later"}},
 		Failed:    []outbox.Failure{{Seq: 3, Code: "never", Message: "no"}},
 	}, &everything)
 	require.NoError(t, err)
-	require.True(t, settled)
+	require.True(t, receipt.Committed)
 	require.Equal(t, []int64{4}, seqsOf(next))
 	settle(t, session, outbox.Settlement{})
 	require.NoError(t, session.Record(t.Context(), outbox.Settlement{Published: []int64{4}}))

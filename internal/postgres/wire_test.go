@@ -96,22 +96,22 @@ func TestEachStepIsOneRoundTrip(t *testing.T) {
 	asked.Rows = 3
 
 	claim(t, session, asked)
-	requireOneRoundTrip(t, line.take(t), 3) // begin, settings, claim
+	requireOneRoundTrip(t, line.take(t), 4) // begin, settings, claim, settling
 
-	_, settled, err := session.Settle(t.Context(), outbox.Settlement{
+	_, receipt, err := session.Settle(t.Context(), outbox.Settlement{
 		Published: []int64{1},
 		Deferred:  []outbox.Deferral{{Seq: 2, Reason: "later"}},
 		Failed:    []outbox.Failure{{Seq: 3, Code: "never", Message: "no"}},
 	}, &asked)
 	require.NoError(t, err)
-	require.True(t, settled)
-	requireOneRoundTrip(t, line.take(t), 7) // mark, defer, fail, commit, begin, settings, claim
+	require.True(t, receipt.Committed)
+	requireOneRoundTrip(t, line.take(t), 8) // mark, defer, fail, commit, begin, settings, claim, settling
 
 	settle(t, session, outbox.Settlement{Published: []int64{2, 4, 5}})
 	requireOneRoundTrip(t, line.take(t), 2) // mark, commit
 
 	require.NoError(t, session.Record(t.Context(), outbox.Settlement{Published: []int64{6}}))
-	requireOneRoundTrip(t, line.take(t), 4) // begin, settings, mark, commit
+	requireOneRoundTrip(t, line.take(t), 5) // begin, settings, settling, mark, commit
 }
 
 func TestNoStatementHasAName(t *testing.T) {

@@ -50,18 +50,19 @@ CREATE INDEX outbox_pending ON public.outbox (published_at, seq) WHERE published
 -- The cleanup reads this one.
 CREATE INDEX outbox_published ON public.outbox (published_at) WHERE published_at IS NOT NULL;
 
--- Events that can never be published as they are, with the reason.
+-- Events that can never be published as they are, with the reason. What is
+-- copied from the outbox may be null: that may be why an event has failed.
 CREATE TABLE public.outbox_failed (
     seq            bigint PRIMARY KEY,
-    id             uuid NOT NULL,
+    id             uuid,
     aggregate_type text,
     aggregate_id   text,
-    event_type     text NOT NULL,
-    payload        jsonb NOT NULL,
+    event_type     text,
+    payload        jsonb,
     headers        jsonb,
     source         text,
     topic          text,
-    created_at     timestamptz NOT NULL,
+    created_at     timestamptz,
     deliver_after  timestamptz,
     retry_at       timestamptz,
     attempts       int NOT NULL DEFAULT 0,

@@ -19,17 +19,8 @@
 -- from the table by seq would show the row as of the statement's snapshot,
 -- which may be older than the version that was locked.
 WITH locked AS MATERIALIZED (
-    SELECT seq::bigint AS seq,
-           id::text AS id,
-           aggregate_type::text AS aggregate_type,
-           aggregate_id::text AS aggregate_id,
-           event_type::text AS event_type,
-           payload::text AS payload,
-           headers::text AS headers,
-           source::text AS source,
-           coalesce(nullif(topic, ''), $2::text) AS bus,
-           created_at,
-           attempts::int AS attempts
+    SELECT seq::bigint AS seq, id, aggregate_type, aggregate_id, event_type,
+           payload, headers, source, topic, created_at, attempts
     FROM public.outbox
     WHERE published_at IS NULL
       AND seq > $1::bigint
@@ -42,33 +33,62 @@ WITH locked AS MATERIALIZED (
     ORDER BY published_at, seq
     LIMIT $5::bigint
     FOR UPDATE SKIP LOCKED
-), measured AS (
-    SELECT locked.*,
-           coalesce(octet_length(payload), 0) + coalesce(octet_length(headers), 0) AS text_bytes,
-           coalesce(greatest(octet_length(payload), octet_length(headers)) > $7::bigint, false) AS oversized
-    FROM locked
-), summed AS (
+),
+-- What a row occupies in storage costs nothing to know. It bounds which rows are
+-- turned into text at all: doing so for all that were locked could take longer
+-- than the statement may, for rows that this batch has no room for. jsonb can
+-- take a few times its text in storage, but not eight times; what is compressed
+-- is taken for ten times its size.
+stored AS (
+    SELECT locked.*, size, huge, weight,
+           sum(weight) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS total
+    FROM locked,
+         LATERAL (SELECT coalesce(pg_column_size(payload), 0)
+                       + coalesce(pg_column_size(headers), 0) AS size) AS s,
+         LATERAL (SELECT size > 8 * $7::bigint AS huge) AS h,
+         LATERAL (SELECT CASE WHEN huge THEN 0
+                              WHEN pg_column_compression(payload) IS NULL
+                                   AND pg_column_compression(headers) IS NULL THEN size
+                              ELSE 10 * size END AS weight) AS w
+),
+rendered AS MATERIALIZED (
+    SELECT stored.*,
+           CASE WHEN NOT huge THEN payload::text END AS payload_text,
+           CASE WHEN NOT huge THEN headers::text END AS headers_text
+    FROM stored
+    WHERE total <= 4 * $6::bigint OR total = weight
+),
+measured AS (
+    SELECT rendered.*,
+           huge OR coalesce(greatest(octet_length(payload_text), octet_length(headers_text)) > $7::bigint, false)
+               AS oversized,
+           CASE WHEN huge THEN size
+                ELSE coalesce(octet_length(payload_text), 0) + coalesce(octet_length(headers_text), 0)
+           END AS text_bytes
+    FROM rendered
+),
+summed AS (
     SELECT measured.*,
            CASE WHEN oversized THEN 0 ELSE text_bytes END AS counted,
            sum(CASE WHEN oversized THEN 0 ELSE text_bytes END)
-               OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS total
+               OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS text_total
     FROM measured
 )
 SELECT seq,
-       id,
-       aggregate_type,
-       aggregate_id,
-       event_type,
-       CASE WHEN NOT oversized THEN payload END AS payload,
-       CASE WHEN NOT oversized THEN headers END AS headers,
-       source,
-       bus,
+       id::text AS id,
+       aggregate_type::text AS aggregate_type,
+       aggregate_id::text AS aggregate_id,
+       event_type::text AS event_type,
+       CASE WHEN NOT oversized THEN payload_text END AS payload,
+       CASE WHEN NOT oversized THEN headers_text END AS headers,
+       source::text AS source,
+       coalesce(nullif(topic, ''), $2::text) AS bus,
        created_at,
-       attempts,
+       attempts::int AS attempts,
        text_bytes,
        oversized,
        statement_timestamp() AS claimed_at,
        (SELECT count(*) FROM locked) AS locked
 FROM summed
-WHERE total <= $6::bigint OR total = counted
+WHERE text_total <= $6::bigint OR text_total = counted
 ORDER BY seq

@@ -4,3 +4,4 @@
 DELETE FROM public.outbox
 WHERE seq = ANY ($1::bigint[])
   AND published_at IS NULL
+RETURNING seq::bigint

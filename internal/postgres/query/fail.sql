@@ -11,12 +11,14 @@ WITH moved AS (
     RETURNING o.seq, o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.payload,
               o.headers, o.source, o.topic, o.created_at, o.deliver_after, o.retry_at,
               o.attempts, f.code, f.message
+), kept AS (
+    INSERT INTO public.outbox_failed
+        (seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
+         created_at, deliver_after, retry_at, attempts, last_error,
+         failed_at, error_code, error_message)
+    SELECT seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
+           created_at, deliver_after, retry_at, attempts + 1, code || ': ' || message,
+           clock_timestamp(), code, message
+    FROM moved
 )
-INSERT INTO public.outbox_failed
-    (seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
-     created_at, deliver_after, retry_at, attempts, last_error,
-     failed_at, error_code, error_message)
-SELECT seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
-       created_at, deliver_after, retry_at, attempts + 1, code || ': ' || message,
-       clock_timestamp(), code, message
-FROM moved
+SELECT seq::bigint FROM moved

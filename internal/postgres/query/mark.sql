@@ -8,3 +8,4 @@ UPDATE public.outbox
 SET published_at = clock_timestamp()
 WHERE seq = ANY ($1::bigint[])
   AND published_at IS NULL
+RETURNING seq::bigint

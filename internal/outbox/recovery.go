@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
+// How often in a row a worker's session may fail, and for how long, before the
+// worker gives up.
 const (
-	// failuresMax is how often in a row a worker's session may fail, and
-	// failureSpan for how long, before the worker gives up.
 	failuresMax = 3
 	failureSpan = 5 * time.Second
-	// refusalsMax is how many rows of a batch the store may refuse to record
-	// before it is the store that is taken to be at fault.
-	refusalsMax = 10
 )
+
+// errDropped is why a row is as it was although the database accepted the
+// statement that changes it.
+var errDropped = errors.New("the database dropped the change: look for a trigger, a rule or a policy on the table")
 
 // connect opens the worker's session if it has none.
 func (w *worker) connect(ctx context.Context) error {
@@ -23,10 +24,11 @@ func (w *worker) connect(ctx context.Context) error {
 		return nil
 	}
 	session, err := w.run.relay.store.Connect(ctx)
-	if err == nil {
-		w.session = session
+	if err != nil {
+		return err
 	}
-	return err
+	w.session, w.connected = session, true
+	return nil
 }
 
 // disconnect ends the session; what it had claimed is pending again.
@@ -35,6 +37,8 @@ func (w *worker) disconnect(ctx context.Context) {
 	if w.session == nil {
 		return
 	}
+	ctx, cancel := w.run.budget.closing(ctx)
+	defer cancel()
 	w.session.Close(ctx)
 	w.session = nil
 	w.run.floor.scanNext()
@@ -50,10 +54,11 @@ func (w *worker) lost(ctx context.Context, err error) error {
 	}
 	w.failures++
 	w.err = err
-	if errors.Is(err, ErrRefused) || w.failures > failuresMax || now.Sub(w.failing) > failureSpan {
+	refused := errors.Is(err, ErrRefused) && !errors.Is(err, ErrUnreadable)
+	if refused || w.failures > failuresMax || now.Sub(w.failing) > failureSpan {
 		return err
 	}
-	w.run.relay.log.Warn("session lost, connecting again", "error", err)
+	w.run.relay.log.WarnContext(ctx, "session lost, connecting again", "error", err)
 	w.run.budget.sleep(ctx, retryPause(w.failures-1))
 	return nil
 }
@@ -63,44 +68,51 @@ func (w *worker) lost(ctx context.Context, err error) error {
 // hold the rows by now, and a commit whose answer was lost may have taken place:
 // recording again changes nothing then.
 func (w *worker) rescue(ctx context.Context, settlement Settlement, cause error) error {
-	seqs := settlement.seqs()
-	w.run.suspects.recording(seqs)
+	seqs := settlement.Seqs()
+	w.run.suspects.record(seqs)
 	w.disconnect(ctx)
-	w.run.relay.log.Warn("settling failed, recording the outcomes on a new session", "events", len(seqs), "error", cause)
-	refusals := 0
-	if err := w.record(ctx, settlement, &refusals); err != nil {
-		return unrecorded(settlement, errors.Join(cause, err))
+	w.run.relay.log.WarnContext(ctx, "settling failed, recording the outcomes on a new session",
+		"events", len(seqs), "error", cause)
+	if err := w.record(ctx, settlement); err != nil {
+		return fmt.Errorf("%d accepted events could not all be recorded; those will be sent again, with the same ids: %w",
+			len(settlement.Published), errors.Join(cause, err))
 	}
 	w.run.suspects.recorded(seqs)
 	return nil
 }
 
-func unrecorded(settlement Settlement, err error) error {
-	return fmt.Errorf("%d accepted events could not all be recorded; those will be sent again, with the same ids: %w",
-		len(settlement.Published), err)
-}
-
 // record records a settlement in transactions of its own: in one, or where the
-// store refuses it in parts, so that a row that cannot be recorded stands alone
-// and is left out for the rest of the run.
-func (w *worker) record(ctx context.Context, settlement Settlement, refusals *int) error {
+// store refuses it in parts, so that a row that cannot be recorded stands alone.
+func (w *worker) record(ctx context.Context, settlement Settlement) error {
 	err := w.recordOnce(ctx, settlement)
 	switch {
 	case err == nil:
+		w.run.suspects.stored()
 		w.run.report.recorded(settlement)
 		return nil
-	case !errors.Is(err, ErrRefused) || *refusals == refusalsMax:
+	case !errors.Is(err, ErrRefused), !w.run.suspects.bearable():
 		return err
 	case settlement.size() == 1:
-		*refusals++
-		w.run.suspects.refused(settlement.seqs()[0], err)
-		return nil
+		return w.setAside(ctx, settlement.Seqs()[0], err)
 	}
 	first, second := settlement.split()
-	if err := w.record(ctx, first, refusals); err != nil {
+	if err := w.record(ctx, first); err != nil {
 		return err
 	}
-	return w.record(ctx, second, refusals)
+	return w.record(ctx, second)
+}
+
+// setAside deals with a row whose outcome the store refuses to record: it is
+// left out for the rest of the run and, if the store takes that, for longer,
+// since the next run would send it again.
+func (w *worker) setAside(ctx context.Context, seq int64, cause error) error {
+	w.run.suspects.unrecordable(seq, cause)
+	deferral := Deferral{Seq: seq, Attempts: AnyAttempts, Delay: w.run.relay.config.RetryMax, Reason: clean(cause.Error())}
+	err := w.recordOnce(ctx, Settlement{Deferred: []Deferral{deferral}})
+	if errors.Is(err, ErrRefused) {
+		return nil
+	}
+	return err
 }
 
 // recordOnce tries until the store has answered, or the time is used up.

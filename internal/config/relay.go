@@ -38,8 +38,8 @@ func ForRelay(environ []string) (Relay, error) {
 
 		BatchSize:       r.integer("RELAY_BATCH_SIZE", 500, 1, 10_000),
 		BatchBytes:      r.integer("RELAY_BATCH_BYTES", 4<<20, 1024, 128<<20),
-		Workers:         r.integer("RELAY_WORKERS", 2, 1, 64),
-		Concurrency:     r.integer("RELAY_CONCURRENCY", 32, 1, 1024),
+		Workers:         r.integer("RELAY_WORKERS", 4, 1, 64),
+		Concurrency:     r.integer("RELAY_CONCURRENCY", 64, 1, 1024),
 		MaxRate:         r.integer("RELAY_MAX_RATE", 0, 0, 1_000_000),
 		Reserve:         r.duration("RELAY_RESERVE", 5*time.Second, time.Second, 5*time.Minute),
 		PollInterval:    r.pollInterval(),

@@ -30,7 +30,7 @@ func TestReadsDefaults(t *testing.T) {
 			MaxEntries: 10, MaxBytes: 1_000_000, Timeout: 5 * time.Second,
 		},
 		LogLevel:  slog.LevelInfo,
-		BatchSize: 500, BatchBytes: 4_194_304, Workers: 2, Concurrency: 32,
+		BatchSize: 500, BatchBytes: 4_194_304, Workers: 4, Concurrency: 64,
 		Reserve: 5 * time.Second, FrontScanMax: 5 * time.Second,
 		RetryBase: time.Second, RetryMax: 5 * time.Minute, MaxAttempts: 50,
 	}, settings)

@@ -35,7 +35,7 @@ const (
 	defaultSource      = "outbox"
 	defaultMaxBytes    = 1_000_000
 	defaultTimeout     = 5 * time.Second
-	defaultConcurrency = 32
+	defaultConcurrency = 64
 )
 
 // Config of a Publisher. The zero value works.
@@ -61,7 +61,7 @@ type Config struct {
 	// Timeout of one call, from connecting to the last byte of the reply. Zero: 5 seconds.
 	Timeout time.Duration
 
-	// Concurrency is how many calls are made at a time: so many connections are kept open. Zero: 32.
+	// Concurrency is how many calls are made at a time: so many connections are kept open. Zero: 64.
 	Concurrency int
 
 	// Logger for warnings. Nil: slog.Default().

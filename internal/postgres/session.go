@@ -21,7 +21,7 @@ const (
 	// callLimit bounds one round trip: a settling and the claim after it. The
 	// server's own limits come first unless the network is what hangs.
 	callLimit  = 20 * time.Second
-	closeLimit = 2 * time.Second
+	closeLimit = 500 * time.Millisecond
 )
 
 // session is one connection and the transaction of its current batch.
@@ -74,9 +74,12 @@ func (s *session) Close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
 	_ = s.conn.Close(ctx) // nothing is owed: the server rolls back what is open
-	select {              // what the driver does in the background is not to outlive the invocation
+	// Of a connection that failed the driver takes leave in the background, for
+	// up to 15 seconds. That is not to outlive the invocation.
+	select {
 	case <-s.conn.PgConn().CleanupDone():
 	case <-ctx.Done():
+		_ = s.conn.PgConn().Conn().Close()
 	}
 }
 

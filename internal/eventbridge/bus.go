@@ -14,19 +14,16 @@ func validBus(bus string) bool {
 	}
 
 	name := bus
-
 	if strings.HasPrefix(bus, "arn:") {
 		// The Region and partition are left to EventBridge: new ones appear.
 		owner, rest, found := strings.Cut(bus, busInARN)
 		parts := strings.Split(owner, ":")
-
 		if !found || len(parts) != 5 || parts[2] != "events" || len(parts[4]) != 12 || !all(parts[4], isDigit) {
 			return false
 		}
 
 		name = rest
 	}
-
 	return name != "" && all(name, isNameByte)
 }
 
@@ -35,7 +32,6 @@ func busName(bus string) string {
 	if _, name, found := strings.Cut(bus, busInARN); found {
 		return name
 	}
-
 	return bus
 }
 
@@ -45,7 +41,6 @@ func all(text string, is func(byte) bool) bool {
 			return false
 		}
 	}
-
 	return true
 }
 

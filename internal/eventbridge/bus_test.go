@@ -11,7 +11,6 @@ func TestABusIsGivenByItsNameOrARN(t *testing.T) {
 	t.Parallel()
 
 	const account = "arn:aws:events:eu-west-1:123456789012:event-bus/"
-
 	for bus, ok := range map[string]bool{
 		"default": true, "my.bus-1_x": true, "aws.partner/shop/x": true, strings.Repeat("x", 1600): true,
 		account + "orders": true, "arn:aws-us-gov:events:us-gov-east-1:123456789012:event-bus/a/b": true,

@@ -22,11 +22,9 @@ func (p *Publisher) CheckBus(ctx context.Context, bus string) error {
 	if p.config.BusCheck == BusOff {
 		return nil
 	}
-
 	return p.checks.once(bus, func() error {
 		ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 		defer cancel()
-
 		return p.describe(ctx, bus)
 	})
 }
@@ -43,19 +41,16 @@ func (p *Publisher) describe(ctx context.Context, bus string) error {
 	}
 
 	f := p.failure(ctx, describeEventBus, err)
-
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); ok {
 		f.Message = fmt.Sprintf("There is no event bus %q in %s, and what is sent there is lost. "+
 			"Create it, or correct the name, the Region or the account.", truncated(bus, maxMessage), p.client.Options().Region)
 	}
-
 	return p.judge(ctx, bus, &f.RequestError)
 }
 
 // judge says whether a check that failed keeps events back.
 func (p *Publisher) judge(ctx context.Context, bus string, err *outbox.RequestError) error {
 	denied := strings.HasPrefix(err.Code, "AccessDenied") && err.Fault == outbox.Forbidden
-
 	switch err.Fault {
 	case outbox.Refused: // no such name
 		err.Fault = outbox.Forbidden
@@ -65,15 +60,12 @@ func (p *Publisher) judge(ctx context.Context, bus string, err *outbox.RequestEr
 	}
 
 	silent := err.Fault == outbox.Unavailable && err.Code != codeCanceled && p.config.EndpointID != ""
-
 	if p.config.BusCheck == BusRequire || !denied && !silent {
 		return err
 	}
-
 	if p.checks.firstWarning(bus) {
 		p.config.Logger.WarnContext(ctx, "event bus not checked, events for a bus that does not exist are lost",
 			"bus", bus, "error_code", err.Code, "error", err.Message)
 	}
-
 	return nil
 }

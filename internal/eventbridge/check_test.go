@@ -23,10 +23,8 @@ func TestAGoodAnswerIsKeptForAMinute(t *testing.T) {
 	p, server := standIn(t, Config{})
 	now := created
 	p.checks.now = func() time.Time { return now }
-
 	for _, passed := range []time.Duration{0, 0, time.Minute - 1} {
 		now = now.Add(passed)
-
 		require.NoError(t, p.CheckBus(t.Context(), "orders"))
 		require.Len(t, server.Describes(), 1)
 	}
@@ -44,10 +42,8 @@ func TestAGoodAnswerIsKeptForAMinute(t *testing.T) {
 
 func TestAMissingBusIsForbiddenUntilItIsThere(t *testing.T) {
 	t.Parallel()
-
 	for _, mode := range []BusCheck{BusWarn, BusRequire} {
 		p, server := standIn(t, Config{BusCheck: mode})
-
 		failed := requireFault(t, p.CheckBus(t.Context(), "ordres"), outbox.Forbidden)
 		require.Equal(t, "ResourceNotFoundException", failed.Code)
 		require.Contains(t, failed.Message, `no event bus "ordres" in us-east-1`)
@@ -75,10 +71,8 @@ func TestWithoutPermissionWarnPublishesAndRequireDoesNot(t *testing.T) {
 	p.checks.now = func() time.Time { return now }
 
 	server.AlwaysDescribe(eventbridgetest.AccessDenied())
-
 	for range 3 {
 		require.NoError(t, p.CheckBus(t.Context(), "orders"))
-
 		now = now.Add(time.Hour)
 	}
 
@@ -96,7 +90,6 @@ func TestWithoutPermissionWarnPublishesAndRequireDoesNot(t *testing.T) {
 
 func TestWithoutAnAnswerABusIsUnavailable(t *testing.T) {
 	t.Parallel()
-
 	for _, mode := range []BusCheck{BusWarn, BusRequire} {
 		for _, fault := range []eventbridgetest.Fault{
 			eventbridgetest.Unavailable(), eventbridgetest.Throttle(), eventbridgetest.Drop(),
@@ -146,12 +139,10 @@ func TestOneCallForABusIsInFlight(t *testing.T) {
 		checks := newBusChecks(time.Now)
 		release := make(chan struct{})
 		calls, failures := map[string]int{}, map[string]int{}
-
 		var (
 			mu   sync.Mutex
 			wait sync.WaitGroup
 		)
-
 		for range 10 {
 			for _, bus := range []string{"good", "bad"} {
 				wait.Go(func() {
@@ -161,17 +152,14 @@ func TestOneCallForABusIsInFlight(t *testing.T) {
 						mu.Unlock()
 
 						<-release
-
 						if bus == "bad" {
 							return errors.New("no such bus")
 						}
-
 						return nil
 					}) != nil
 
 					mu.Lock()
 					defer mu.Unlock()
-
 					if failed {
 						failures[bus]++
 					}
@@ -192,10 +180,8 @@ func TestOutdatedAnswersAreForgotten(t *testing.T) {
 
 	now := created
 	checks := newBusChecks(func() time.Time { return now })
-
 	for _, bus := range []string{"a", "b", "c"} {
 		require.NoError(t, checks.once(bus, func() error { return nil }))
-
 		now = now.Add(45 * time.Second)
 	}
 

@@ -37,22 +37,18 @@ func (c *busChecks) once(bus string, check func() error) error {
 		}
 
 		asked := c.now()
-
 		err := check()
 		if err == nil {
 			c.keep(bus, asked.Add(checkFor))
 		}
-
 		return nil, err
 	})
-
 	return err
 }
 
 func (c *busChecks) fresh(bus string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
 	return c.now().Before(c.good[bus])
 }
 
@@ -69,13 +65,11 @@ func (c *busChecks) keep(bus string, until time.Time) {
 func (c *busChecks) firstWarning(bus string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
 	if len(c.warned) == maxWarned {
 		clear(c.warned)
 	}
 
 	_, warned := c.warned[bus]
 	c.warned[bus] = struct{}{}
-
 	return !warned
 }

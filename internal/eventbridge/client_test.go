@@ -32,7 +32,6 @@ func TestAGlobalEndpointHasItsHostAndSignature(t *testing.T) {
 	cfg := awsConfig("")
 	cfg.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		seen = r
-
 		return &http.Response{
 			StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"Entries":[{"EventId":"e"}]}`)),
 		}, nil
@@ -99,7 +98,6 @@ func TestConnectionsAreKeptForAllCallsInFlight(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		wave.Done()
 		wave.Wait()
-
 		_, _ = w.Write([]byte(`{"Entries":[{"EventId":"e"}]}`))
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -113,7 +111,6 @@ func TestConnectionsAreKeptForAllCallsInFlight(t *testing.T) {
 
 	p := newPublisher(t, server.URL, Config{Concurrency: concurrency})
 	errs := make(chan error, 3*concurrency)
-
 	for range 3 {
 		wave.Add(concurrency)
 
@@ -130,7 +127,6 @@ func TestConnectionsAreKeptForAllCallsInFlight(t *testing.T) {
 	}
 
 	close(errs)
-
 	for err := range errs {
 		require.NoError(t, err)
 	}
@@ -169,7 +165,6 @@ func TestConcurrentSendsAreAllAnswered(t *testing.T) {
 
 	wait.Wait()
 	close(errs)
-
 	for err := range errs {
 		require.NoError(t, err)
 	}

@@ -1,6 +1,7 @@
 package eventbridge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,25 +70,15 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.DefaultSource = or(c.DefaultSource, defaultSource)
-	c.Envelope = or(c.Envelope, Metadata)
-	c.BusCheck = or(c.BusCheck, BusWarn)
-	c.MaxEntries = min(or(c.MaxEntries, maxEntries), maxEntries)
-	c.MaxBytes = or(c.MaxBytes, defaultMaxBytes)
-	c.Timeout = or(c.Timeout, defaultTimeout)
-	c.Concurrency = or(c.Concurrency, defaultConcurrency)
-	c.Logger = or(c.Logger, slog.Default())
-
+	c.DefaultSource = cmp.Or(c.DefaultSource, defaultSource)
+	c.Envelope = cmp.Or(c.Envelope, Metadata)
+	c.BusCheck = cmp.Or(c.BusCheck, BusWarn)
+	c.MaxEntries = min(cmp.Or(c.MaxEntries, maxEntries), maxEntries)
+	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
-}
-
-func or[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-
-	return value
 }
 
 var endpointPattern = regexp.MustCompile(`^[A-Za-z0-9-]+\.[A-Za-z0-9-]+$`)
@@ -96,7 +87,6 @@ var endpointPattern = regexp.MustCompile(`^[A-Za-z0-9-]+\.[A-Za-z0-9-]+$`)
 // start-up: later such a setting would turn up as a flaw of each row.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-
 	return errors.Join(
 		unless(!strings.HasPrefix(c.DefaultSource, awsPrefix), "source %q: the prefix %q is reserved by AWS", c.DefaultSource, awsPrefix),
 		unless(c.Envelope == Metadata || c.Envelope == CloudEvents || c.Envelope == Raw,
@@ -116,6 +106,5 @@ func unless(ok bool, format string, args ...any) error {
 	if ok {
 		return nil
 	}
-
 	return fmt.Errorf(format, args...)
 }

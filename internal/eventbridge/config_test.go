@@ -28,7 +28,6 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 		DefaultSource: "aws.relay", Envelope: "xml", BusCheck: "maybe", EndpointID: "https://abcde.veo.endpoint.events.amazonaws.com",
 		MaxEntries: -1, MaxBytes: -1, Timeout: -1, Concurrency: -1,
 	}.Validate()
-
 	for _, problem := range []string{
 		"source", "envelope", "bus check", "endpoint id", "entries of a request", "bytes of a request", "timeout", "concurrency",
 	} {

@@ -21,7 +21,6 @@ type document struct{ strings.Builder }
 // open writes what leads up to a value, as it is.
 func (d *document) open(lead string) *document {
 	d.WriteString(lead)
-
 	return d
 }
 
@@ -53,10 +52,8 @@ func (d *document) paddedNumber(n int64) {
 	zeros := maxSequence - len(digits)
 
 	d.WriteByte('"')
-
 	if n < 0 {
 		d.WriteByte('-')
-
 		digits = digits[1:]
 	}
 
@@ -78,18 +75,15 @@ func (d *document) text(text string) {
 	d.WriteByte('"')
 
 	start := 0
-
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			if c < ' ' || c == '"' || c == '\\' {
 				d.WriteString(text[start:i])
 				d.escape(c)
-
 				start = i + 1
 			}
 
 			i++
-
 			continue
 		}
 
@@ -97,7 +91,6 @@ func (d *document) text(text string) {
 		if r == utf8.RuneError && size == 1 {
 			d.WriteString(text[start:i])
 			d.WriteRune(utf8.RuneError)
-
 			start = i + 1
 		}
 
@@ -110,11 +103,9 @@ func (d *document) text(text string) {
 
 func (d *document) escape(c byte) {
 	const hex = "0123456789abcdef"
-
 	if c == '"' || c == '\\' {
 		d.WriteByte('\\')
 		d.WriteByte(c)
-
 		return
 	}
 

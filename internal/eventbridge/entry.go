@@ -25,7 +25,6 @@ func (f *entryFault) outcome(event *outbox.Event) outbox.Outcome {
 // entry makes an event ready to be sent.
 func (p *Publisher) entry(event *outbox.Event) (outbox.Entry, *entryFault) {
 	source := p.source(event)
-
 	if fault := checkArguments(event, source); fault != nil {
 		return outbox.Entry{}, fault
 	}
@@ -46,7 +45,6 @@ func (p *Publisher) entry(event *outbox.Event) (outbox.Entry, *entryFault) {
 	if entry.Size > p.config.MaxBytes {
 		return outbox.Entry{}, p.tooLarge(entry.Size)
 	}
-
 	return entry, nil
 }
 
@@ -56,7 +54,6 @@ func (p *Publisher) size(event *outbox.Event, source, detail string) int {
 	if p.config.Envelope == Raw {
 		size += len(resourcePrefix) + len(event.ID)
 	}
-
 	return size
 }
 

@@ -18,7 +18,6 @@ func TestABadEventIsPoisonAndItsNeighboursAreNot(t *testing.T) {
 	}
 	never := func(e *outbox.Event) { e.CreatedAt = time.Time{} }
 	oversized := func(e *outbox.Event) { e.Oversized, e.TextBytes, e.Payload = true, 3_000_000, "" }
-
 	for _, test := range []struct {
 		envelope      Envelope
 		change        func(*outbox.Event)
@@ -59,7 +58,6 @@ func TestABadEventIsPoisonAndItsNeighboursAreNot(t *testing.T) {
 	} {
 		p := newPublisher(t, "", Config{Envelope: test.envelope})
 		events := []outbox.Event{anEvent(), anEvent(test.change), anEvent()}
-
 		requests, poison := p.Pack(events)
 		require.Equal(t, []int{2}, lengths(requests), test.message)
 		require.Len(t, poison, 1)
@@ -73,7 +71,6 @@ func TestABadEventIsPoisonAndItsNeighboursAreNot(t *testing.T) {
 
 func TestWhatEventBridgeTakesIsNotRefusedHere(t *testing.T) {
 	t.Parallel()
-
 	for _, change := range []func(*outbox.Event){
 		payload(`[1,2]`), payload(`"text"`), payload(`5`), payload(`true`), payload(`null`), payload(" {}\n"),
 		payload(`{"n":12345678901234567890.0}`), payload(`"\u0000"`), payload(`"\ud800"`),
@@ -100,11 +97,9 @@ func TestNoMessageQuotesThePayload(t *testing.T) {
 	t.Parallel()
 
 	p := newPublisher(t, "", Config{Envelope: Raw})
-
 	for _, text := range []string{`{"k":SECRET}`, `{"SECRET":1}x`, `["SECRET"]`, `{"SECRET`, "\"SECRET\n\"", `{"SECRET":99999999999999999999}`} {
 		_, poison := p.Pack([]outbox.Event{anEvent(payload(text)), anEvent(headers(text))})
 		require.NotEmpty(t, poison)
-
 		for _, outcome := range poison {
 			require.NotContains(t, outcome.Message, "SECRET")
 			require.NotContains(t, outcome.Message, "9999")

@@ -13,15 +13,12 @@ func (e Envelope) check(payload, headers string) *entryFault {
 	if e == Raw {
 		levels = maxLevels
 	}
-
 	if flaw := scan(payload, levels); flaw != nil {
 		return malformedDetail("the payload cannot be sent: " + flaw.String())
 	}
-
 	if e == Raw && !isObject(payload) {
 		return malformedDetail("the payload is no JSON object, which the raw envelope needs")
 	}
-
 	return checkHeaders(headers)
 }
 
@@ -29,22 +26,18 @@ func checkHeaders(headers string) *entryFault {
 	if headers == "" {
 		return nil
 	}
-
 	if flaw := scan(headers, maxLevels-2); flaw != nil {
 		return malformedDetail("the headers cannot be sent: " + flaw.String())
 	}
-
 	if !isObject(headers) {
 		return malformedDetail("the headers are no JSON object")
 	}
-
 	return nil
 }
 
 func isObject(text string) bool {
 	s := scanner{text: text}
 	s.space()
-
 	return s.peek() == '{'
 }
 
@@ -67,7 +60,6 @@ func (e Envelope) resources(event *outbox.Event) []string {
 	if e != Raw {
 		return nil
 	}
-
 	return []string{resourcePrefix + event.ID}
 }
 
@@ -87,14 +79,12 @@ func metadata(event *outbox.Event, headers string) string {
 	d.optional(`,"aggregate_type":`, event.AggregateType)
 	d.optional(`,"aggregate_id":`, event.AggregateID)
 	d.open(`,"occurred_at":`).time(event.CreatedAt)
-
 	if headers != "" {
 		d.open(`,"headers":`).WriteString(headers)
 	}
 
 	d.open(`},"data":`).WriteString(event.Payload)
 	d.WriteByte('}')
-
 	return d.String()
 }
 
@@ -121,6 +111,5 @@ func cloudEvent(event *outbox.Event, source, headers string) string {
 	d.optionalRaw(`,"traceparent":`, parent)
 	d.optionalRaw(`,"tracestate":`, state)
 	d.WriteByte('}')
-
 	return d.String()
 }

@@ -17,7 +17,6 @@ import (
 // detailOf packs an event and returns its detail.
 func detailOf(t *testing.T, envelope Envelope, event outbox.Event) string {
 	t.Helper()
-
 	return packed(t, newPublisher(t, "", Config{Envelope: envelope}), event).Entries[0].Detail
 }
 
@@ -67,7 +66,6 @@ func TestAbsentValuesAreLeftOut(t *testing.T) {
 
 func TestTimesAreUTCWithSixDigits(t *testing.T) {
 	t.Parallel()
-
 	for text, at := range map[string]time.Time{
 		"2026-11-30T09:08:07.654321Z": created.In(time.FixedZone("east", 3600)),
 		"0000-01-01T00:00:00.000000Z": time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC),
@@ -89,15 +87,12 @@ func TestNumbersAndFormStayAsTheyAre(t *testing.T) {
 
 func TestTheLimitOfLevelsIncludesTheEnvelope(t *testing.T) {
 	t.Parallel()
-
 	for envelope, levels := range map[Envelope]int{Metadata: 999, CloudEvents: 999, Raw: 1000} {
 		p := newPublisher(t, "", Config{Envelope: envelope})
 		object := func(levels int) outbox.Event { return anEvent(payload(`{"a":` + nested(levels-1) + `}`)) }
-
 		detail := packed(t, p, object(levels)).Entries[0].Detail
 		require.Nil(t, scan(detail, 1000))
 		require.NotNil(t, scan(detail, 999))
-
 		for _, levels := range []int{levels + 1, 1200, 100_000} {
 			_, poison := p.Pack([]outbox.Event{object(levels)})
 			require.Len(t, poison, 1)
@@ -116,7 +111,6 @@ func TestTheLimitOfLevelsIncludesTheEnvelope(t *testing.T) {
 
 func TestAnyTextBecomesAValidJSONString(t *testing.T) {
 	t.Parallel()
-
 	for text, want := range map[string]string{
 		"":                   `""`,
 		"plain":              `"plain"`,
@@ -141,11 +135,9 @@ func TestEnvelopesGiveBackWhatTheRowHeld(t *testing.T) {
 
 	rapid.Check(t, func(t *rapid.T) {
 		event := drawEvent(t)
-
 		requests, poison := metadata.Pack([]outbox.Event{event})
 		require.Empty(t, poison)
 		requireMetadata(t, event, requests[0].Entries[0].Detail)
-
 		requests, poison = cloud.Pack([]outbox.Event{event})
 		require.Empty(t, poison)
 		requireCloudEvent(t, event, requests[0].Entries[0].Detail)
@@ -197,7 +189,6 @@ func requireCloudEvent(t *rapid.T, event outbox.Event, detail string) {
 func requireOptional(t *rapid.T, want string, got *string) {
 	if want == "" {
 		require.Nil(t, got)
-
 		return
 	}
 
@@ -222,7 +213,6 @@ func drawEvent(t *rapid.T) outbox.Event {
 	if rapid.Bool().Draw(t, "with headers") {
 		event.Headers = drawObject(t, "headers", 2)
 	}
-
 	return event
 }
 
@@ -231,7 +221,6 @@ func drawJSON(t *rapid.T, label string, depth int) string {
 	if depth > 0 {
 		kinds = 6
 	}
-
 	switch rapid.IntRange(1, kinds).Draw(t, label) {
 	case 1:
 		return rapid.SampledFrom([]string{"null", "true", "false", "1.10", "1E2", "-0", "0.1000000000000000055"}).Draw(t, label)
@@ -251,7 +240,6 @@ func drawObject(t *rapid.T, label string, depth int) string {
 	for i := range members {
 		members[i] = quoted(rapid.String().Draw(t, label)) + ": " + drawJSON(t, label, depth-1)
 	}
-
 	return "{" + strings.Join(members, ",") + "}"
 }
 
@@ -260,10 +248,8 @@ func quoted(text string) string {
 
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-
 	if err := encoder.Encode(text); err != nil {
 		panic(err)
 	}
-
 	return strings.TrimSpace(buffer.String())
 }

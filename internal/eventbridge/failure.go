@@ -49,7 +49,6 @@ func refusal(request outbox.Request, f failure) ([]outbox.Outcome, error) {
 	}
 
 	entry := request.Entries[0]
-
 	return []outbox.Outcome{{
 		Event: entry.Event, Verdict: f.lone, Code: f.Code, Message: fmt.Sprintf("%s (%d bytes)", f.Message, entry.Size),
 		Doubtful: f.Code != codeTooLarge,
@@ -69,7 +68,6 @@ func (p *Publisher) failure(ctx context.Context, op operation, err error) failur
 	}
 
 	var answer smithy.APIError
-
 	switch {
 	case errors.As(err, &answer):
 		return answered(op, status, answer, skewed(err))
@@ -88,11 +86,9 @@ func (p *Publisher) failure(ctx context.Context, op operation, err error) failur
 // credentials. Its code is not EventBridge's word on the events.
 func nestedCall(err error) (failure, bool) {
 	var outer, inner *smithy.OperationError
-
 	if !errors.As(err, &outer) || !errors.As(outer.Err, &inner) {
 		return failure{}, false
 	}
-
 	return unavailable(codeNotSent, fmt.Sprintf("%s.%s failed, which the credentials for EventBridge come from: %s",
 		inner.ServiceID, inner.OperationName, printable(inner.Err.Error()))), true
 }
@@ -100,7 +96,6 @@ func nestedCall(err error) (failure, bool) {
 // skewed reports whether the SDK found its signing clock off while it was refused, which it has corrected now.
 func skewed(err error) bool {
 	var retryable interface{ RetryableError() bool }
-
 	return errors.As(err, &retryable) && retryable.RetryableError()
 }
 
@@ -112,7 +107,6 @@ func unavailable(code, message string) failure {
 func answered(op operation, status int, answer smithy.APIError, skewed bool) failure {
 	code := answer.ErrorCode()
 	fault, lone := classify(status, code)
-
 	if skewed {
 		fault = outbox.Unavailable
 	}
@@ -121,11 +115,9 @@ func answered(op operation, status int, answer smithy.APIError, skewed bool) fai
 	if code == noCode || code == "" {
 		f.Code, f.Message = nameless(status)
 	}
-
 	if fault == outbox.Forbidden {
 		f.Message = strings.TrimSpace(f.Message + " " + advice(op, code))
 	}
-
 	return f
 }
 
@@ -134,7 +126,6 @@ func nameless(status int) (code, message string) {
 	if status == http.StatusRequestEntityTooLarge {
 		return codeTooLarge, "EventBridge refused the request for its size, with HTTP status 413 and no more."
 	}
-
 	return fmt.Sprintf("HTTP%d", status),
 		fmt.Sprintf("HTTP status %d (%s) without an error code.", status, http.StatusText(status))
 }

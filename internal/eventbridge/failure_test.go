@@ -19,7 +19,6 @@ import (
 
 func TestEveryRefusalOfARequestHasItsFault(t *testing.T) {
 	t.Parallel()
-
 	for _, test := range []struct {
 		status int
 		code   string
@@ -71,15 +70,12 @@ func TestEveryRefusalOfARequestHasItsFault(t *testing.T) {
 	} {
 		p, server := standIn(t, Config{})
 		server.Always(eventbridgetest.Refuse(test.status, test.code, "no"))
-
 		outcomes, err := p.Send(t.Context(), packed(t, p, someEvents(2)...))
 		require.Empty(t, outcomes)
-
 		failed := requireFault(t, err, test.fault)
 		require.NotEmpty(t, failed.Code)
 		require.NotEmpty(t, failed.Message)
 		require.NotContains(t, failed.Code, "Unknown"+"Error")
-
 		outcomes, err = p.Send(t.Context(), packed(t, p, anEvent()))
 		if test.fault != outbox.Refused {
 			requireFault(t, err, test.fault)
@@ -97,13 +93,11 @@ func TestEveryRefusalOfARequestHasItsFault(t *testing.T) {
 
 func TestAnErrorPageIsReadByItsStatus(t *testing.T) {
 	t.Parallel()
-
 	for status, fault := range map[int]outbox.Fault{
 		http.StatusBadRequest: outbox.Unavailable, http.StatusForbidden: outbox.Forbidden, http.StatusRequestEntityTooLarge: outbox.Refused,
 		http.StatusTooManyRequests: outbox.Throttled, http.StatusBadGateway: outbox.Unavailable,
 	} {
 		p := newPublisher(t, answering(t, status, "<html>pardon</html>"), Config{})
-
 		_, err := p.Send(t.Context(), packed(t, p, someEvents(2)...))
 		requireFault(t, err, fault)
 	}
@@ -113,14 +107,11 @@ func TestARequestOverTheServicesOwnLimitIsRefused(t *testing.T) {
 	t.Parallel()
 
 	big := payload(`"` + strings.Repeat("x", 3000) + `"`)
-
 	for _, option := range []eventbridgetest.Option{eventbridgetest.WithMaxBytes(2000), eventbridgetest.WithMaxBodyBytes(2000)} {
 		server := eventbridgetest.New(t, eventbridgetest.WithBuses("orders"), option)
 		p := newPublisher(t, server.URL(), Config{})
-
 		_, err := p.Send(t.Context(), packed(t, p, someEvents(2, big)...))
 		requireFault(t, err, outbox.Refused)
-
 		outcomes, err := p.Send(t.Context(), packed(t, p, anEvent(big)))
 		require.NoError(t, err)
 		require.Equal(t, []outbox.Verdict{outbox.Poison}, verdicts(outcomes))
@@ -147,7 +138,6 @@ func TestNoRefusalQuotesAPayload(t *testing.T) {
 
 	server.Script(eventbridgetest.Refuse(http.StatusBadRequest, "ValidationException", echo),
 		eventbridgetest.FailEntries("MalformedDetail", "Detail is malformed: {\"pin\":4711}"))
-
 	for range 2 {
 		outcomes, err := p.Send(t.Context(), packed(t, p, secret))
 		require.NoError(t, err)
@@ -187,7 +177,6 @@ func TestAnUnreachableServiceIsNamedWithTheLikelyCause(t *testing.T) {
 	t.Parallel()
 
 	blackhole := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
-
 	for _, test := range []struct {
 		err      error
 		messages []string
@@ -199,11 +188,9 @@ func TestAnUnreachableServiceIsNamedWithTheLikelyCause(t *testing.T) {
 		cfg := awsConfig("")
 		cfg.HTTPClient = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, test.err })}
 		p := New(cfg, quiet(Config{}))
-
 		_, err := p.Send(t.Context(), packed(t, p, anEvent()))
 		failed := requireFault(t, err, outbox.Unavailable)
 		require.Equal(t, codeUnreachable, failed.Code)
-
 		for _, message := range test.messages {
 			require.Contains(t, failed.Message, message)
 		}
@@ -225,12 +212,10 @@ func TestCredentialsThatCannotBeFetchedAreUnavailable(t *testing.T) {
 	t.Parallel()
 
 	denied := &smithy.OperationError{ServiceID: "STS", OperationName: "AssumeRole", Err: &smithy.GenericAPIError{Code: "AccessDenied", Message: "not now"}}
-
 	for err, message := range map[error]string{denied: "STS.AssumeRole failed", errors.New("no credentials"): "no credentials"} {
 		cfg := awsConfig("")
 		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, err })
 		p := New(cfg, quiet(Config{}))
-
 		_, err := p.Send(t.Context(), packed(t, p, anEvent()))
 		failed := requireFault(t, err, outbox.Unavailable)
 		require.Equal(t, codeNotSent, failed.Code)

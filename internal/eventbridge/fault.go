@@ -38,17 +38,14 @@ var requestFaults = faults(map[outbox.Fault][]string{
 
 func faults(codes map[outbox.Fault][]string) map[string]outbox.Fault {
 	byCode := map[string]outbox.Fault{}
-
 	for code := range retry.DefaultThrottleErrorCodes {
 		byCode[code] = outbox.Throttled
 	}
-
 	for fault, names := range codes {
 		for _, name := range names {
 			byCode[name] = fault
 		}
 	}
-
 	return byCode
 }
 
@@ -57,7 +54,6 @@ func classify(status int, code string) (outbox.Fault, outbox.Verdict) {
 	if fault, ok := requestFaults[code]; ok {
 		return fault, outbox.Poison
 	}
-
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		return outbox.Refused, outbox.Poison
@@ -71,7 +67,6 @@ func classify(status int, code string) (outbox.Fault, outbox.Verdict) {
 			return outbox.Refused, outbox.Unknown
 		}
 	}
-
 	return outbox.Unavailable, outbox.Unanswered
 }
 

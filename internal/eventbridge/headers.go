@@ -20,7 +20,6 @@ func presentHeaders(headers string) string {
 	if text := strings.Trim(headers, " \n\t\r"); text == "" || text == "null" {
 		return ""
 	}
-
 	return headers
 }
 
@@ -30,11 +29,9 @@ func headerString(headers, key string) string {
 	if !strings.Contains(headers, key) { // most events: nothing to look for
 		return ""
 	}
-
 	if value := lastMember(headers, key); len(value) > len(`""`) && value[0] == '"' {
 		return value
 	}
-
 	return ""
 }
 
@@ -43,7 +40,6 @@ func lastMember(object, key string) (value string) {
 	s := scanner{text: object}
 	s.space()
 	s.pos++ // the brace
-
 	for s.space(); s.peek() == '"'; s.space() {
 		start := s.pos
 		if s.key() != nil {
@@ -51,14 +47,11 @@ func lastMember(object, key string) (value string) {
 		}
 
 		found := strings.HasPrefix(object[start+1:], key+`"`)
-
 		s.space()
 		start = s.pos
-
 		if s.value(maxLevels) != nil {
 			return ""
 		}
-
 		if found {
 			value = object[start:s.pos]
 		}
@@ -66,7 +59,6 @@ func lastMember(object, key string) (value string) {
 		s.space()
 		s.take(",")
 	}
-
 	return value
 }
 
@@ -81,10 +73,8 @@ func traceHeader(headers string) *string {
 	if strings.IndexByte(header, '\\') >= 0 && json.Unmarshal([]byte(quoted), &header) != nil {
 		return nil
 	}
-
 	if header == "" || utf8.RuneCountInString(header) > maxTraceHeader {
 		return nil
 	}
-
 	return &header
 }

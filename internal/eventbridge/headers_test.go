@@ -9,7 +9,6 @@ import (
 
 func TestHeaderStringFindsATopLevelText(t *testing.T) {
 	t.Parallel()
-
 	for text, want := range map[string]string{
 		`{"traceparent":"00-ab"}`:                                      `"00-ab"`,
 		` { "a" : [1,{"traceparent":"no"}] , "traceparent" : "yes" } `: `"yes"`,
@@ -50,7 +49,6 @@ func TestTraceHeaderIsLeftOutWhereEventBridgeWouldRefuseIt(t *testing.T) {
 
 func TestNullHeadersAreAbsent(t *testing.T) {
 	t.Parallel()
-
 	for _, text := range []string{"", "null", " null\n", " \t"} {
 		require.Empty(t, presentHeaders(text))
 	}

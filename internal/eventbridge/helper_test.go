@@ -33,7 +33,6 @@ func anEvent(changes ...func(*outbox.Event)) outbox.Event {
 	for _, change := range changes {
 		change(&event)
 	}
-
 	return event
 }
 
@@ -51,7 +50,6 @@ func someEvents(n int, changes ...func(*outbox.Event)) []outbox.Event {
 		events[i].Seq = int64(i + 1)
 		events[i].ID = fmt.Sprintf("00000000-0000-4000-8000-%012d", i+1)
 	}
-
 	return events
 }
 
@@ -63,7 +61,6 @@ func awsConfig(url string) aws.Config {
 	if url != "" {
 		cfg.BaseEndpoint = &url
 	}
-
 	return cfg
 }
 
@@ -72,14 +69,12 @@ func quiet(config Config) Config {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-
 	return config
 }
 
 func newPublisher(t *testing.T, url string, config Config) *Publisher {
 	t.Helper()
 	require.NoError(t, config.Validate())
-
 	return New(awsConfig(url), quiet(config))
 }
 
@@ -88,7 +83,6 @@ func standIn(t *testing.T, config Config) (*Publisher, *eventbridgetest.Server) 
 	t.Helper()
 
 	server := eventbridgetest.New(t, eventbridgetest.WithBuses("orders"))
-
 	return newPublisher(t, server.URL(), config), server
 }
 
@@ -99,7 +93,6 @@ func packed(t *testing.T, p *Publisher, events ...outbox.Event) outbox.Request {
 	requests, poison := p.Pack(events)
 	require.Empty(t, poison)
 	require.Len(t, requests, 1)
-
 	return requests[0]
 }
 
@@ -108,7 +101,6 @@ func verdicts(outcomes []outbox.Outcome) []outbox.Verdict {
 	for i := range outcomes {
 		list[i] = outcomes[i].Verdict
 	}
-
 	return list
 }
 
@@ -120,7 +112,6 @@ func requireFault(t *testing.T, err error, fault outbox.Fault) outbox.RequestErr
 
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, fault, failed.Fault, "%s", failed)
-
 	return *failed
 }
 
@@ -133,7 +124,6 @@ func answering(t *testing.T, status int, body string) string {
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(server.Close)
-
 	return server.URL
 }
 

@@ -20,7 +20,6 @@ func (p *Publisher) unanswered(ctx context.Context) failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return unavailable(codeCanceled, "the call to EventBridge was canceled before an answer came")
 	}
-
 	return unavailable(codeTimeout, fmt.Sprintf("EventBridge at %s gave no answer in time (limit %s). If it never does: %s",
 		p.host(ctx), p.config.Timeout, noRoute))
 }
@@ -36,7 +35,6 @@ func (p *Publisher) unsent(err error) failure {
 	if parsed, err := url.Parse(exchange.URL); err == nil {
 		host = parsed.Host
 	}
-
 	return unavailable(codeUnreachable, fmt.Sprintf("EventBridge at %s: %s%s",
 		host, printable(exchange.Err.Error()), likelyCause(exchange.Err)))
 }
@@ -46,7 +44,6 @@ func likelyCause(err error) string {
 		dial *net.OpError
 		name *net.DNSError
 	)
-
 	switch {
 	case errors.As(err, &name):
 		return ". The name cannot be resolved: check the Region, the endpoint and the VPC's DNS settings"
@@ -65,7 +62,6 @@ func (p *Publisher) host(ctx context.Context) string {
 	fips := o.EndpointOptions.UseFIPSEndpoint == aws.FIPSEndpointStateEnabled
 	dual := o.EndpointOptions.UseDualStackEndpoint == aws.DualStackEndpointStateEnabled
 	parameters := sdk.EndpointParameters{Region: &o.Region, Endpoint: o.BaseEndpoint, UseFIPS: &fips, UseDualStack: &dual}
-
 	if p.config.EndpointID != "" {
 		parameters.EndpointId = &p.config.EndpointID
 	}
@@ -74,6 +70,5 @@ func (p *Publisher) host(ctx context.Context) string {
 	if err != nil {
 		return "an unknown endpoint"
 	}
-
 	return endpoint.URI.Host
 }

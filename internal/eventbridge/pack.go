@@ -6,7 +6,6 @@ import "outboxrelay/internal/outbox"
 // is closed when the next event of its bus does not fit, also if a later one would: within a bus the order stays.
 func (p *Publisher) Pack(events []outbox.Event) ([]outbox.Request, []outbox.Outcome) {
 	packing := packing{maxEntries: p.config.MaxEntries, maxBytes: p.config.MaxBytes, open: map[string]openRequest{}}
-
 	for i := range events {
 		if entry, fault := p.entry(&events[i]); fault != nil {
 			packing.poison = append(packing.poison, fault.outcome(&events[i]))
@@ -14,7 +13,6 @@ func (p *Publisher) Pack(events []outbox.Event) ([]outbox.Request, []outbox.Outc
 			packing.add(entry, len(events)-i)
 		}
 	}
-
 	return packing.requests, packing.poison
 }
 
@@ -45,7 +43,6 @@ func (p *packing) add(entry outbox.Entry, left int) {
 	*entries = append(*entries, entry)
 	request.size += entry.Size
 	p.open[bus] = request
-
 	if entry.Event.Alone {
 		delete(p.open, bus)
 	}
@@ -57,6 +54,5 @@ func (p *packing) fits(request openRequest, entry outbox.Entry) bool {
 
 func (p *packing) begin(bus string, room int) openRequest {
 	p.requests = append(p.requests, outbox.Request{Bus: bus, Entries: make([]outbox.Entry, 0, room)})
-
 	return openRequest{index: len(p.requests) - 1}
 }

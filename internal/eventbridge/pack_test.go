@@ -14,7 +14,6 @@ import (
 // shape tells requests as "bus:seq,seq".
 func shape(requests []outbox.Request) []string {
 	list := make([]string, len(requests))
-
 	for i, request := range requests {
 		seqs := make([]string, len(request.Entries))
 		for j := range request.Entries {
@@ -23,7 +22,6 @@ func shape(requests []outbox.Request) []string {
 
 		list[i] = request.Bus + ":" + strings.Join(seqs, ",")
 	}
-
 	return list
 }
 
@@ -37,7 +35,6 @@ func TestPackNeedsNoEvents(t *testing.T) {
 
 func TestPackPutsAtMostTenEntriesInARequest(t *testing.T) {
 	t.Parallel()
-
 	for entries, want := range map[int][]int{1: {1, 1, 1}, 2: {2, 1}, 10: {3}, 11: {3}, 1000: {3}} {
 		requests, _ := newPublisher(t, "", Config{MaxEntries: entries}).Pack(someEvents(3))
 		require.Equal(t, want, lengths(requests))
@@ -52,7 +49,6 @@ func lengths(requests []outbox.Request) []int {
 	for i := range requests {
 		list[i] = len(requests[i].Entries)
 	}
-
 	return list
 }
 
@@ -127,10 +123,8 @@ func TestPackLosesAndDoublesNothingWithinTheLimits(t *testing.T) {
 			Envelope: rapid.SampledFrom([]Envelope{Metadata, CloudEvents, Raw}).Draw(t, "envelope"),
 		})
 		events := drawEvents(t)
-
 		requests, poison := New(awsConfig(""), config).Pack(events)
 		again, _ := New(awsConfig(""), config).Pack(events)
-
 		require.Equal(t, shape(requests), shape(again))
 		requireLimits(t, config, requests)
 		requireEachOnce(t, events, requests, poison)
@@ -144,22 +138,18 @@ func drawEvents(t *rapid.T) []outbox.Event {
 		events[i].Bus = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "bus")
 		events[i].Alone = rapid.IntRange(0, 9).Draw(t, "alone") == 0
 		events[i].Payload = `{"p":"` + strings.Repeat("x", rapid.IntRange(0, 2000).Draw(t, "length")) + `"}`
-
 		if rapid.IntRange(0, 9).Draw(t, "broken") == 0 {
 			events[i].Payload = `{"p":`
 		}
 	}
-
 	return events
 }
 
 func requireLimits(t *rapid.T, config Config, requests []outbox.Request) {
 	for _, request := range requests {
 		size := 0
-
 		for _, entry := range request.Entries {
 			size += entry.Size
-
 			require.Equal(t, request.Bus, entry.Event.Bus)
 			require.True(t, !entry.Event.Alone || len(request.Entries) == 1)
 		}
@@ -173,7 +163,6 @@ func requireLimits(t *rapid.T, config Config, requests []outbox.Request) {
 func requireEachOnce(t *rapid.T, events []outbox.Event, requests []outbox.Request, poison []outbox.Outcome) {
 	seen := map[*outbox.Event]bool{}
 	last := map[string]int64{}
-
 	for _, request := range requests {
 		for _, entry := range request.Entries {
 			require.False(t, seen[entry.Event])
@@ -181,7 +170,6 @@ func requireEachOnce(t *rapid.T, events []outbox.Event, requests []outbox.Reques
 			seen[entry.Event], last[request.Bus] = true, entry.Event.Seq
 		}
 	}
-
 	for _, outcome := range poison {
 		require.False(t, seen[outcome.Event])
 		require.Equal(t, outbox.Poison, outcome.Verdict)
@@ -194,7 +182,6 @@ func requireEachOnce(t *rapid.T, events []outbox.Event, requests []outbox.Reques
 // requireNoRoomLeft says that a request is followed by another one of its bus only for a reason.
 func requireNoRoomLeft(t *rapid.T, config Config, requests []outbox.Request) {
 	previous := map[string]outbox.Request{}
-
 	for _, request := range requests {
 		if before, ok := previous[request.Bus]; ok {
 			size := request.Entries[0].Size
@@ -212,15 +199,12 @@ func requireNoRoomLeft(t *rapid.T, config Config, requests []outbox.Request) {
 
 func BenchmarkPack(b *testing.B) {
 	body := `{"order":{"id":"o-7","lines":[` + strings.Repeat(`{"sku":"A-1","quantity":2,"price":12.50},`, 20) + `{}]}}`
-
 	for _, envelope := range []Envelope{Metadata, CloudEvents, Raw} {
 		b.Run(string(envelope), func(b *testing.B) {
 			p := New(awsConfig(""), quiet(Config{Envelope: envelope}))
 			events := someEvents(500, payload(body), headers(`{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}`))
-
 			b.SetBytes(int64(len(body) * len(events)))
 			b.ReportAllocs()
-
 			for b.Loop() {
 				if _, poison := p.Pack(events); len(poison) > 0 {
 					b.Fatal(poison[0].Message)

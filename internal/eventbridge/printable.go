@@ -17,7 +17,6 @@ func printable(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 	text = quotedValue.ReplaceAllString(text, "Value '...' at '")
 	text = withoutObjects(text)
-
 	return truncated(text, maxMessage)
 }
 
@@ -32,7 +31,6 @@ func withoutObjects(text string) string {
 	if last := strings.LastIndexByte(rest, '}'); last >= 0 {
 		after = rest[last+1:]
 	}
-
 	return before + "{...}" + after
 }
 
@@ -40,10 +38,8 @@ func truncated(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-
 	for limit > 0 && !utf8.RuneStart(text[limit]) {
 		limit--
 	}
-
 	return text[:limit] + "..."
 }

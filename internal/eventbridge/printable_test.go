@@ -10,7 +10,6 @@ import (
 
 func TestPrintableTakesPayloadsOut(t *testing.T) {
 	t.Parallel()
-
 	for text, want := range map[string]string{
 		"Detail is malformed.": "Detail is malformed.",
 		`1 validation error detected: Value '[PutEventsRequestEntry(source=a, detail={"pin":4711})]' at 'entries' failed to satisfy constraint: Member must have length less than or equal to 10`: `1 validation error detected: Value '...' at 'entries' failed to satisfy constraint: Member must have length less than or equal to 10`,

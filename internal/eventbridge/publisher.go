@@ -1,6 +1,7 @@
 package eventbridge
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -24,7 +25,6 @@ var _ outbox.Publisher = (*Publisher)(nil)
 // call. Config.Validate says beforehand what is wrong with config.
 func New(cfg aws.Config, config Config) *Publisher {
 	config = config.withDefaults()
-
 	return &Publisher{client: newClient(cfg, config), config: config, checks: newBusChecks(time.Now)}
 }
 
@@ -41,7 +41,6 @@ func (p *Publisher) Send(ctx context.Context, request outbox.Request) ([]outbox.
 	if err != nil {
 		return refusal(request, p.failure(ctx, putEvents, err))
 	}
-
 	return results(request, output.Entries)
 }
 
@@ -50,17 +49,14 @@ func (p *Publisher) input(request outbox.Request) *sdk.PutEventsInput {
 	if p.config.EndpointID != "" {
 		input.EndpointId = &p.config.EndpointID
 	}
-
 	for i := range request.Entries {
 		input.Entries[i] = p.requestEntry(&request.Bus, &request.Entries[i])
 	}
-
 	return input
 }
 
 func (p *Publisher) requestEntry(bus *string, entry *outbox.Entry) types.PutEventsRequestEntry {
 	source := p.source(entry.Event)
-
 	return types.PutEventsRequestEntry{
 		EventBusName: bus,
 		Source:       &source,
@@ -73,7 +69,7 @@ func (p *Publisher) requestEntry(bus *string, entry *outbox.Entry) types.PutEven
 }
 
 func (p *Publisher) source(event *outbox.Event) string {
-	return or(event.Source, p.config.DefaultSource)
+	return cmp.Or(event.Source, p.config.DefaultSource)
 }
 
 // entryTime leaves out what the SDK would falsify: it counts in nanoseconds, which overflow before 1678 and after 2262.
@@ -82,6 +78,5 @@ func entryTime(t time.Time) *time.Time {
 	if year := t.Year(); year < 1678 || year > 2261 {
 		return nil
 	}
-
 	return &t
 }

@@ -38,13 +38,11 @@ func results(request outbox.Request, replies []types.PutEventsResultEntry) ([]ou
 	for i := range replies {
 		outcomes[i] = result(request.Entries[i].Event, &replies[i])
 	}
-
 	return outcomes, nil
 }
 
 func result(event *outbox.Event, reply *types.PutEventsResultEntry) outbox.Outcome {
 	code := aws.ToString(reply.ErrorCode)
-
 	switch {
 	case code != "":
 		return outbox.Outcome{
@@ -65,6 +63,5 @@ func verdict(code string) outbox.Verdict {
 	if known, ok := entryVerdicts[code]; ok {
 		return known
 	}
-
 	return outbox.Unknown
 }

@@ -39,28 +39,23 @@ func scan(text string, levels int) *flaw {
 	}
 
 	s.space()
-
 	if s.pos < len(text) {
 		return s.flaw("unexpected text after the value")
 	}
-
 	return nil
 }
 
 // value reads a value with everything in it.
 func (s *scanner) value(levels int) *flaw {
 	var open nesting
-
 	for {
 		inside, f := s.begin(&open, levels)
 		if f != nil {
 			return f
 		}
-
 		if inside {
 			continue
 		}
-
 		if done, f := s.end(&open); done || f != nil {
 			return f
 		}
@@ -75,7 +70,6 @@ func (s *scanner) begin(open *nesting, levels int) (inside bool, f *flaw) {
 	if c != '{' && c != '[' {
 		return false, s.scalar(c)
 	}
-
 	if open.depth == levels {
 		return false, s.flaw(fmt.Sprintf("it is nested deeper than the %d levels that EventBridge reads", maxLevels))
 	}
@@ -83,7 +77,6 @@ func (s *scanner) begin(open *nesting, levels int) (inside bool, f *flaw) {
 	open.push(c == '{')
 	s.pos++
 	s.space()
-
 	switch {
 	case s.peek() == open.closing():
 		return false, nil
@@ -98,47 +91,39 @@ func (s *scanner) begin(open *nesting, levels int) (inside bool, f *flaw) {
 func (s *scanner) end(open *nesting) (done bool, f *flaw) {
 	for open.depth > 0 {
 		s.space()
-
 		switch s.peek() {
 		case open.closing():
 			s.pos++
 			open.depth--
 		case ',':
 			s.pos++
-
 			if open.inObject() {
 				return false, s.key()
 			}
-
 			return false, nil
 		default:
 			return false, s.unexpected()
 		}
 	}
-
 	return true, nil
 }
 
 // key reads a member's name and its colon.
 func (s *scanner) key() *flaw {
 	s.space()
-
 	if s.peek() != '"' {
 		return s.unexpected()
 	}
-
 	if f := s.str(); f != nil {
 		return f
 	}
 
 	s.space()
-
 	if s.peek() != ':' {
 		return s.unexpected()
 	}
 
 	s.pos++
-
 	return nil
 }
 
@@ -161,7 +146,6 @@ func (s *scanner) str() *flaw {
 		switch c := s.text[i]; {
 		case c == '"':
 			s.pos = i + 1
-
 			return nil
 		case c == '\\':
 			n := escapeLength(s.text[i+1:])
@@ -176,7 +160,6 @@ func (s *scanner) str() *flaw {
 	}
 
 	s.pos = len(s.text)
-
 	return s.unexpected()
 }
 
@@ -200,29 +183,23 @@ func isHex(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c 
 func (s *scanner) number() *flaw {
 	start := s.pos
 	s.take("-")
-
 	if !s.take("0") && !s.digits() {
 		return s.unexpected()
 	}
 
 	integer := s.text[start:s.pos]
-
 	if s.take(".") && !s.digits() {
 		return s.unexpected()
 	}
-
 	if s.take("e") || s.take("E") {
 		_ = s.take("+") || s.take("-")
-
 		if !s.digits() {
 			return s.unexpected()
 		}
 	}
-
 	if s.pos == start+len(integer) && !fitsInt64(integer) {
 		return &flaw{"an integer does not fit 64 bits", start}
 	}
-
 	return nil
 }
 
@@ -232,7 +209,6 @@ func fitsInt64(integer string) bool {
 	}
 
 	_, err := strconv.ParseInt(integer, 10, 64)
-
 	return err == nil
 }
 
@@ -241,7 +217,6 @@ func (s *scanner) digits() bool {
 	for isDigit(s.peek()) {
 		s.pos++
 	}
-
 	return s.pos > start
 }
 
@@ -251,7 +226,6 @@ func (s *scanner) take(token string) bool {
 	}
 
 	s.pos += len(token)
-
 	return true
 }
 
@@ -268,7 +242,6 @@ func (s *scanner) peek() byte {
 	if s.pos >= len(s.text) {
 		return 0
 	}
-
 	return s.text[s.pos]
 }
 
@@ -276,7 +249,6 @@ func (s *scanner) unexpected() *flaw {
 	if s.pos >= len(s.text) {
 		return s.flaw("it is no JSON: unexpected end")
 	}
-
 	return s.flaw("it is no JSON: unexpected character")
 }
 
@@ -291,7 +263,6 @@ type nesting struct {
 func (n *nesting) push(object bool) {
 	word, bit := n.depth/64, uint64(1)<<(n.depth%64)
 	n.objects[word] &^= bit
-
 	if object {
 		n.objects[word] |= bit
 	}
@@ -301,7 +272,6 @@ func (n *nesting) push(object bool) {
 
 func (n *nesting) inObject() bool {
 	level := n.depth - 1
-
 	return n.objects[level/64]&(1<<(level%64)) != 0
 }
 
@@ -309,6 +279,5 @@ func (n *nesting) closing() byte {
 	if n.inObject() {
 		return '}'
 	}
-
 	return ']'
 }

@@ -10,7 +10,6 @@ import (
 
 func TestScanAgreesWithEncodingJSON(t *testing.T) {
 	t.Parallel()
-
 	for _, text := range []string{
 		`{}`, `[]`, `[[],{}]`, `{"a":{"b":[1,2,{"c":null}]}}`, ` [ 1 , 2 ] `, "\t\r\n{\"a\" : 1}\n", `""`, `"\u00e9\n\/"`, `true`, `false`,
 		`null`, `0`, `-0`, `-1.5e+10`, `1E2`, `0.1`, "\"\u2028\"",
@@ -53,7 +52,6 @@ func FuzzScan(f *testing.F) {
 
 func TestScanKnowsTheRangeOfIntegers(t *testing.T) {
 	t.Parallel()
-
 	for number, ok := range map[string]bool{
 		"9223372036854775807": true, "-9223372036854775808": true, "999999999999999999": true, "-0": true,
 		"9223372036854775808": false, "-9223372036854775809": false, "12345678901234567890": false, "-10000000000000000000000": false,
@@ -68,7 +66,6 @@ func TestScanCountsLevelsWithoutRecursion(t *testing.T) {
 
 	require.Nil(t, scan(nested(1000), 1000))
 	require.Nil(t, scan("["+nested(999)+","+nested(999)+"]", 1000))
-
 	for _, levels := range []int{1001, 1200, 100_000, 5_000_000} {
 		f := scan(nested(levels), 1000)
 		require.NotNil(t, f)

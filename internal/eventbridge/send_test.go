@@ -15,19 +15,15 @@ import (
 
 func TestSendDeliversEntriesAsPacked(t *testing.T) {
 	t.Parallel()
-
 	for _, envelope := range []Envelope{Metadata, CloudEvents, Raw} {
 		p, server := standIn(t, Config{Envelope: envelope, DefaultSource: "shop"})
 		text := `{"id":"own","n":[9007199254740993,1.10,1E2],"s":"\"\\\u2028é🚀"}`
 		request := packed(t, p, anEvent(payload(text), headers(`{"xray_trace_id":"Root=1-2"}`)))
-
 		outcomes, err := p.Send(t.Context(), request)
 		require.NoError(t, err)
 		require.Equal(t, []outbox.Outcome{{Event: request.Entries[0].Event, Verdict: outbox.Accepted}}, outcomes)
-
 		accepted := server.Accepted()
 		require.Len(t, accepted, 1)
-
 		entry := accepted[0].Entry
 		require.Equal(t, testID, entry.ID)
 		require.Equal(t, "orders", entry.Bus)
@@ -47,7 +43,6 @@ func TestSendGivesTheSameEventTheSameFormEveryTime(t *testing.T) {
 
 	p, server := standIn(t, Config{})
 	server.Script(eventbridgetest.Repeat(3, eventbridgetest.AcceptThenDrop())...)
-
 	for range 3 {
 		_, err := p.Send(t.Context(), packed(t, p, anEvent()))
 		require.Equal(t, codeUnreachable, requireFault(t, err, outbox.Unavailable).Code)
@@ -58,7 +53,6 @@ func TestSendGivesTheSameEventTheSameFormEveryTime(t *testing.T) {
 
 	copies := server.AcceptedByID()[testID]
 	require.Len(t, copies, 4)
-
 	for _, accepted := range copies {
 		require.Equal(t, copies[0].Entry, accepted.Entry)
 	}
@@ -81,10 +75,8 @@ func TestSendLeavesOutATimeThatTheSDKWouldFalsify(t *testing.T) {
 	p, server := standIn(t, Config{})
 	for _, year := range []int{1, 1677, 1678, 2026, 2261, 2262, 9999} {
 		at := time.Date(year, 6, 1, 12, 0, 0, 0, time.UTC)
-
 		_, err := p.Send(t.Context(), packed(t, p, anEvent(func(e *outbox.Event) { e.CreatedAt = at })))
 		require.NoError(t, err)
-
 		accepted := server.Accepted()
 		if sent := accepted[len(accepted)-1].Time; !sent.IsZero() {
 			require.Equal(t, at, sent)
@@ -104,10 +96,8 @@ func TestSendPairsEachResultWithItsEvent(t *testing.T) {
 	outcomes, err := p.Send(t.Context(), packed(t, p, events...))
 	require.NoError(t, err)
 	require.Len(t, outcomes, 10)
-
 	for i, outcome := range outcomes {
 		require.Same(t, &events[i], outcome.Event)
-
 		want := outbox.Outcome{Event: &events[i], Verdict: outbox.Accepted}
 		if i == 1 || i == 4 || i == 9 {
 			want = outbox.Outcome{Event: &events[i], Verdict: outbox.Transient, Code: "InternalFailure", Message: "try again"}
@@ -121,7 +111,6 @@ func TestSendPairsEachResultWithItsEvent(t *testing.T) {
 
 func TestEveryEntryCodeHasItsVerdict(t *testing.T) {
 	t.Parallel()
-
 	for code, want := range map[string]outbox.Verdict{
 		"InternalFailure":                     outbox.Transient,
 		"ThrottlingException":                 outbox.Transient,
@@ -137,7 +126,6 @@ func TestEveryEntryCodeHasItsVerdict(t *testing.T) {
 	} {
 		p, server := standIn(t, Config{})
 		server.Always(eventbridgetest.FailEntries(code, "why", eventbridgetest.Index(1)))
-
 		outcomes, err := p.Send(t.Context(), packed(t, p, someEvents(2)...))
 		require.NoError(t, err)
 		require.Equal(t, []outbox.Verdict{outbox.Accepted, want}, verdicts(outcomes), code)
@@ -148,7 +136,6 @@ func TestEveryEntryCodeHasItsVerdict(t *testing.T) {
 
 func TestOnlyAnEventIDWithoutAnErrorIsAcceptance(t *testing.T) {
 	t.Parallel()
-
 	for entry, want := range map[string]outbox.Outcome{
 		`{"EventId":"e"}`:                   {Verdict: outbox.Accepted},
 		`{"EventId":"e","ErrorCode":null}`:  {Verdict: outbox.Accepted},
@@ -162,7 +149,6 @@ func TestOnlyAnEventIDWithoutAnErrorIsAcceptance(t *testing.T) {
 		`{"eventid":"e","event_id":"e"}`:    {Verdict: outbox.Transient, Code: "MissingResult"},
 	} {
 		p := newPublisher(t, answering(t, http.StatusOK, `{"FailedEntryCount":0,"Entries":[`+entry+`]}`), Config{})
-
 		outcomes, err := p.Send(t.Context(), packed(t, p, anEvent()))
 		require.NoError(t, err, entry)
 		require.Equal(t, want.Verdict, outcomes[0].Verdict, entry)
@@ -172,7 +158,6 @@ func TestOnlyAnEventIDWithoutAnErrorIsAcceptance(t *testing.T) {
 
 func TestAReplyThatCannotBePairedAcceptsNothing(t *testing.T) {
 	t.Parallel()
-
 	for _, body := range []string{
 		``, `{}`, `[]`, `null`, `true`, `<html>`, `{"Entries":null}`, `{"Entries":[]}`, `{"Entries":{}}`, `{"FailedEntryCount":0}`,
 		`{"Entries":[{"EventId":"a"}]}`, `{"Entries":[{"EventId":"a"},{"EventId":"b"},{"EventId":"c"}]}`,
@@ -180,7 +165,6 @@ func TestAReplyThatCannotBePairedAcceptsNothing(t *testing.T) {
 		`{"Entries":[{"EventId":"a"},{"EventId":7}]}`, `{"Entries":[{"EventId":"a"},"b"]}`, `{"Entries":"ab"}`,
 	} {
 		p := newPublisher(t, answering(t, http.StatusOK, body), Config{})
-
 		outcomes, err := p.Send(t.Context(), packed(t, p, someEvents(2)...))
 		require.Empty(t, outcomes, body)
 		require.Equal(t, codeUnreadable, requireFault(t, err, outbox.Unavailable).Code, body)
@@ -189,14 +173,12 @@ func TestAReplyThatCannotBePairedAcceptsNothing(t *testing.T) {
 
 func TestABrokenReplyIsUnavailable(t *testing.T) {
 	t.Parallel()
-
 	for _, fault := range []eventbridgetest.Fault{
 		eventbridgetest.EmptyBody(), eventbridgetest.GarbageBody(), eventbridgetest.HalfBody(), eventbridgetest.BreakMidBody(),
 		eventbridgetest.EntryCount(1), eventbridgetest.EntryCount(3), eventbridgetest.Drop(), eventbridgetest.AcceptThenDrop(),
 	} {
 		p, server := standIn(t, Config{})
 		server.Script(fault)
-
 		_, err := p.Send(t.Context(), packed(t, p, someEvents(2)...))
 		failed := requireFault(t, err, outbox.Unavailable)
 		require.NotContains(t, failed.Message, "total")
@@ -206,11 +188,9 @@ func TestABrokenReplyIsUnavailable(t *testing.T) {
 
 func TestASilentBusCostsOneTimeout(t *testing.T) {
 	t.Parallel()
-
 	for _, fault := range []eventbridgetest.Fault{eventbridgetest.Hang(), eventbridgetest.HangMidBody()} {
 		p, server := standIn(t, Config{Timeout: 50 * time.Millisecond})
 		server.Script(fault)
-
 		_, err := p.Send(t.Context(), packed(t, p, anEvent()))
 		failed := requireFault(t, err, outbox.Unavailable)
 		require.Equal(t, codeTimeout, failed.Code)

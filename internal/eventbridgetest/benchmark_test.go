@@ -16,7 +16,6 @@ func BenchmarkPutEvents(b *testing.B) {
 	one := `{"Source":"shop","DetailType":"OrderPlaced","Time":1700000000.123,"EventBusName":"default","Detail":` +
 		`"{\"metadata\":{\"id\":\"0197fb1c-0000-7000-8000-000000000000\"},\"data\":{\"p\":\"` + strings.Repeat("x", 900) + `\"}}"}`
 	body := `{"Entries":[` + strings.Repeat(one+",", 9) + one + `]}`
-
 	for name, recording := range map[string]eventbridgetest.Recording{
 		"All": eventbridgetest.RecordAll, "IDs": eventbridgetest.RecordIDs, "Counts": eventbridgetest.RecordCounts,
 	} {
@@ -24,10 +23,8 @@ func BenchmarkPutEvents(b *testing.B) {
 			srv, err := eventbridgetest.Start(eventbridgetest.WithRecording(recording))
 			require.NoError(b, err)
 			b.Cleanup(srv.Close)
-
 			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 			header := http.Header{}
-
 			for key, value := range signed() {
 				header.Set(key, value)
 			}
@@ -41,11 +38,9 @@ func BenchmarkPutEvents(b *testing.B) {
 					}
 
 					r.Header = header
-
 					response, err := client.Do(r)
 					if err != nil {
 						b.Error(err)
-
 						return
 					}
 

@@ -18,7 +18,6 @@ var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 func readBody(body io.Reader, limit int) (*bytes.Buffer, error) {
 	buffer, _ := bodies.Get().(*bytes.Buffer)
 	buffer.Reset()
-
 	if _, err := buffer.ReadFrom(io.LimitReader(body, int64(limit))); err != nil {
 		return buffer, fmt.Errorf("read body: %w", err)
 	}
@@ -27,11 +26,9 @@ func readBody(body io.Reader, limit int) (*bytes.Buffer, error) {
 	if err != nil {
 		return buffer, fmt.Errorf("read body: %w", err)
 	}
-
 	if beyond > 0 {
 		return buffer, errTooLarge
 	}
-
 	return buffer, nil
 }
 

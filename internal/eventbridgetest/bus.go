@@ -35,7 +35,6 @@ func busARN(nameOrARN string) string {
 
 func busName(nameOrARN string) string {
 	_, name, _ := strings.Cut(busARN(nameOrARN), ":event-bus/")
-
 	return name
 }
 
@@ -49,14 +48,12 @@ func (b *busSet) set(nameOrARN string, exists bool) {
 func (b *busSet) exists(nameOrARN string) bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-
 	return b.arns[busARN(nameOrARN)]
 }
 
 // AddBus creates a bus by its name, or by its ARN if it is in another account or Region, and returns its ARN.
 func (s *Server) AddBus(nameOrARN string) string {
 	s.buses.set(nameOrARN, true)
-
 	return busARN(nameOrARN)
 }
 

@@ -17,7 +17,6 @@ func TestBuses(t *testing.T) {
 
 	t.Run("TakeEntriesByNameAndByARN", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithBuses("orders"))
 		srv.AddBus(foreign)
 		mustPut(t, srv, entry(), onBus("default"), onBus("orders"), onBus(srv.AddBus("orders")), onBus(foreign))
@@ -28,7 +27,6 @@ func TestBuses(t *testing.T) {
 
 	t.Run("ThatDoNotExistAnswerSuccessAndDropTheEvent", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithBuses("orders"))
 		out, err := put(t, srv, entry(), onBus("ordres"), onBus(foreign))
 		require.NoError(t, err)
@@ -45,22 +43,18 @@ func TestBuses(t *testing.T) {
 
 	t.Run("MayBeRemoved", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithBuses("orders"))
 		srv.RemoveBus("orders")
 		mustPut(t, srv, onBus("orders"))
 		require.Empty(t, srv.Accepted())
-
 		_, err := describe(t, srv, "orders")
 		requireRefused(t, err, http.StatusBadRequest, "ResourceNotFoundException", "Event bus orders does not exist.")
 	})
 
 	t.Run("AreDescribedByNameAndByARN", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		arn := srv.AddBus("orders")
-
 		for _, name := range []string{"orders", arn} {
 			out, err := describe(t, srv, name)
 			require.NoError(t, err)
@@ -78,11 +72,9 @@ func TestDescribeFaults(t *testing.T) {
 
 	t.Run("AreTheirOwn", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.ScriptDescribe(eventbridgetest.AccessDenied(), eventbridgetest.InternalException())
 		mustPut(t, srv, entry())
-
 		_, err := describe(t, srv, "default")
 		requireRefused(t, err, http.StatusBadRequest, "AccessDeniedException", "not authorized")
 		_, err = describe(t, srv, "default")
@@ -94,29 +86,23 @@ func TestDescribeFaults(t *testing.T) {
 
 	t.Run("HoldUntilCleared", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.AlwaysDescribe(eventbridgetest.Drop())
-
 		for range 2 {
 			_, err := describe(t, srv, "default")
 			requireNoReply(t, err)
 		}
 
 		srv.Clear()
-
 		_, err := describe(t, srv, "default")
 		require.NoError(t, err)
 	})
 
 	t.Run("HangUntilTheServerCloses", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.AlwaysDescribe(eventbridgetest.Hang())
-
 		failed := make(chan error, 1)
-
 		go func() {
 			_, err := describe(t, srv, "default")
 			failed <- err

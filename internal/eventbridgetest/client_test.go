@@ -36,7 +36,6 @@ func entry(change ...func(*types.PutEventsRequestEntry)) types.PutEventsRequestE
 	for _, c := range change {
 		c(&e)
 	}
-
 	return e
 }
 
@@ -50,7 +49,6 @@ func events(n int) []types.PutEventsRequestEntry {
 	for i := range entries {
 		entries[i] = event("e" + strconv.Itoa(i))
 	}
-
 	return entries
 }
 
@@ -80,7 +78,6 @@ func put(
 	t *testing.T, srv *eventbridgetest.Server, entries ...types.PutEventsRequestEntry,
 ) (*eventbridge.PutEventsOutput, error) {
 	t.Helper()
-
 	return putTo(t.Context(), newClient(srv), entries...)
 }
 
@@ -91,7 +88,6 @@ func mustPut(t *testing.T, srv *eventbridgetest.Server, entries ...types.PutEven
 	out, err := put(t, srv, entries...)
 	require.NoError(t, err)
 	require.Len(t, out.Entries, len(entries))
-
 	return codes(out)
 }
 
@@ -100,13 +96,11 @@ func codes(out *eventbridge.PutEventsOutput) []string {
 	for i, e := range out.Entries {
 		all[i] = aws.ToString(e.ErrorCode)
 	}
-
 	return all
 }
 
 func describe(t *testing.T, srv *eventbridgetest.Server, bus string) (*eventbridge.DescribeEventBusOutput, error) {
 	t.Helper()
-
 	return newClient(srv).DescribeEventBus(t.Context(), &eventbridge.DescribeEventBusInput{Name: aws.String(bus)})
 }
 

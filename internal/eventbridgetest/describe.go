@@ -28,7 +28,6 @@ func (s *Server) describeEventBus(w http.ResponseWriter, r *http.Request) {
 func readDescribe(r *http.Request) (string, error) {
 	body, err := readBody(r.Body, maxDescribeBody)
 	defer releaseBody(body)
-
 	if err != nil {
 		return "", err
 	}
@@ -37,7 +36,6 @@ func readDescribe(r *http.Request) (string, error) {
 	if err := json.Unmarshal(body.Bytes(), &input); err != nil {
 		return "", fmt.Errorf("decode request: %w", err)
 	}
-
 	return input.Name, nil
 }
 
@@ -45,7 +43,6 @@ func (s *Server) describe(x *exchange, bus string) reply {
 	if refusal := first(x.plan.refusal, x.refusal); refusal != nil {
 		return refuse(refusal)
 	}
-
 	if !s.buses.exists(bus) {
 		return refuse(&awsjson.Error{
 			Status: http.StatusBadRequest, Code: "ResourceNotFoundException",
@@ -57,6 +54,5 @@ func (s *Server) describe(x *exchange, bus string) reply {
 	if err != nil {
 		return reply{status: http.StatusInternalServerError} // two strings always marshal
 	}
-
 	return reply{status: http.StatusOK, body: body}
 }

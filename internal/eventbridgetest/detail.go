@@ -14,7 +14,6 @@ func scanDetail(text string) detailScan {
 	s := detailScan{scanner: scanner{text: text}}
 	s.space()
 	s.ok = utf8.ValidString(text) && s.object(1, s.member) && s.end()
-
 	return s
 }
 
@@ -33,7 +32,6 @@ func (s *detailScan) metadata(key string) bool {
 	if key == `"id"` && s.peek() == '"' {
 		return s.keep(&s.metadataID)
 	}
-
 	return s.value(2)
 }
 
@@ -41,6 +39,5 @@ func (s *detailScan) metadata(key string) bool {
 func (s *scanner) keep(to *string) bool {
 	quoted, ok := s.str()
 	*to = unquote(quoted)
-
 	return ok
 }

@@ -20,7 +20,6 @@ func TestScanDetail(t *testing.T) {
 
 	t.Run("AgreesWithEncodingJSON", func(t *testing.T) {
 		t.Parallel()
-
 		for _, text := range details {
 			require.Equal(t, json.Valid([]byte(text)), scanDetail(text).ok, text)
 		}
@@ -39,14 +38,11 @@ func FuzzScanDetail(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, text string) {
 		scan := scanDetail(text)
-
 		var object map[string]any
 		if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
 			require.False(t, scan.ok)
-
 			return
 		}
-
 		if id, ok := object["id"].(string); ok && scan.ok {
 			require.Equal(t, id, scan.id)
 		}
@@ -58,14 +54,12 @@ func TestUnquote(t *testing.T) {
 
 	t.Run("AgreesWithEncodingJSON", func(t *testing.T) {
 		t.Parallel()
-
 		for _, quoted := range []string{
 			`""`, `"plain"`, `"\"\\\/\b\f\n\r\t"`, `"\u00e9x"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`,
 			`"\ude00\ud83d"`, `"a\\"`, `"é😀\u2028"`,
 		} {
 			var expected string
 			require.NoError(t, json.Unmarshal([]byte(quoted), &expected))
-
 			s := scanner{text: quoted}
 			read, ok := s.str()
 			require.True(t, ok, quoted)

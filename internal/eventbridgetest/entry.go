@@ -34,7 +34,6 @@ func (r *wireRequest) entries() []Entry {
 	for i := range *r.Entries {
 		entries[i] = (*r.Entries)[i].entry()
 	}
-
 	return entries
 }
 
@@ -52,7 +51,6 @@ func (w *wireEntry) entry() Entry {
 	detail := scanDetail(e.Detail)
 	e.ID = identity(e.Resources, detail)
 	e.fault = checkEntry(w, detail.ok)
-
 	return e
 }
 
@@ -62,11 +60,9 @@ func (e *Entry) size(timed bool) int {
 	if timed {
 		size += 14
 	}
-
 	for _, resource := range e.Resources {
 		size += len(resource)
 	}
-
 	return size
 }
 
@@ -77,11 +73,9 @@ func identity(resources []string, detail detailScan) string {
 			return id
 		}
 	}
-
 	if detail.metadataID != "" {
 		return detail.metadataID
 	}
-
 	return detail.id
 }
 
@@ -89,6 +83,5 @@ func text(s *string) string {
 	if s == nil {
 		return ""
 	}
-
 	return *s
 }

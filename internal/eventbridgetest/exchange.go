@@ -22,7 +22,6 @@ func (s *Server) conclude(w http.ResponseWriter, r *http.Request, x *exchange, d
 	}
 
 	answer := decide(x)
-
 	if !s.Pause(r.Context(), s.options.latency+x.plan.after) {
 		x.abort(Abandoned)
 	}

@@ -64,7 +64,6 @@ func Repeat(n int, f Fault) []Fault {
 	for i := range faults {
 		faults[i] = f
 	}
-
 	return faults
 }
 
@@ -86,16 +85,13 @@ func (s *faultSet) next(request *Request, admit func()) *plan {
 
 	p := &plan{request: request}
 	Both(s.always...).apply(p)
-
 	for _, when := range s.when {
 		Both(when(*request)).apply(p)
 	}
-
 	if len(s.script) > 0 {
 		Both(s.script[0]).apply(p)
 		s.script = s.script[1:]
 	}
-
 	return p
 }
 

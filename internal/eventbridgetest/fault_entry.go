@@ -49,14 +49,12 @@ func FailEntries(code, message string, matches ...Match) *EntryFault {
 // Times fails only the first n entries selected.
 func (f *EntryFault) Times(n int) *EntryFault {
 	f.times = n
-
 	return f
 }
 
 // TimesEach fails every selected event (by its ID) only the first n times it is sent.
 func (f *EntryFault) TimesEach(n int) *EntryFault {
 	f.each = n
-
 	return f
 }
 
@@ -65,7 +63,6 @@ func (f *EntryFault) apply(p *plan) {
 		if !f.selects(i, e) || !f.spend(e.ID) {
 			continue
 		}
-
 		if p.entryErrors == nil {
 			p.entryErrors = map[int]*entryError{}
 		}
@@ -83,14 +80,11 @@ func (f *EntryFault) spend(id string) bool {
 	if f.times == 0 || f.each >= 0 && f.failures[id] >= f.each {
 		return false
 	}
-
 	if f.times > 0 {
 		f.times--
 	}
-
 	if f.each >= 0 {
 		f.failures[id]++
 	}
-
 	return true
 }

@@ -13,7 +13,6 @@ func TestEntryFaults(t *testing.T) {
 	t.Parallel()
 
 	const code = "InternalFailure"
-
 	for name, c := range map[string]struct {
 		match eventbridgetest.Match
 		codes []string
@@ -30,7 +29,6 @@ func TestEntryFaults(t *testing.T) {
 	} {
 		t.Run("Select"+name, func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			srv.Always(eventbridgetest.FailEntries(code, "try again", c.match))
 			require.Equal(t, c.codes, mustPut(t, srv, event("a"), event("b"), source("bank"), detailType("Paid")))
@@ -39,10 +37,8 @@ func TestEntryFaults(t *testing.T) {
 
 	t.Run("CarryTheirMessageAndAcceptTheOthers", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.FailEntries(code, "try again", eventbridgetest.Index(1, 4, 9)))
-
 		out, err := put(t, srv, events(10)...)
 		require.NoError(t, err)
 		require.Equal(t, int32(3), out.FailedEntryCount)
@@ -55,7 +51,6 @@ func TestEntryFaults(t *testing.T) {
 
 	t.Run("NeedAllMatches", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Always(eventbridgetest.FailEntries(code, "", eventbridgetest.Index(0, 1), eventbridgetest.ID("b", "c")))
 		require.Equal(t, []string{"", code, ""}, mustPut(t, srv, event("a"), event("b"), event("c")))
@@ -63,7 +58,6 @@ func TestEntryFaults(t *testing.T) {
 
 	t.Run("FailTheFirstNEntries", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Always(eventbridgetest.FailEntries(code, "").Times(3))
 		require.Equal(t, []string{code, code}, mustPut(t, srv, event("a"), event("b")))
@@ -73,7 +67,6 @@ func TestEntryFaults(t *testing.T) {
 
 	t.Run("FailEachEventNTimes", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Always(eventbridgetest.FailEntries(code, "").TimesEach(1))
 		require.Equal(t, []string{code, code}, mustPut(t, srv, event("a"), event("b")))
@@ -83,7 +76,6 @@ func TestEntryFaults(t *testing.T) {
 
 	t.Run("AddUpAcrossFaults", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Always(eventbridgetest.FailEntries(code, "", eventbridgetest.ID("a")))
 		srv.Script(eventbridgetest.FailEntries("ThrottlingException", "", eventbridgetest.ID("b")))

@@ -8,7 +8,6 @@ func RateLimit(perSecond int, now func() time.Time) Fault {
 	if now == nil {
 		now = time.Now
 	}
-
 	return &rateLimit{perSecond: perSecond, now: now, entries: FailEntries("ThrottlingException", "Rate exceeded")}
 }
 
@@ -28,7 +27,6 @@ func (r *rateLimit) apply(p *plan) {
 	}
 
 	r.throttled++
-
 	if r.throttled%2 == 1 {
 		Throttle().apply(p)
 	} else {
@@ -41,16 +39,13 @@ func (r *rateLimit) admit() bool {
 	if r.start.IsZero() {
 		r.start = now
 	}
-
 	if passed := now.Sub(r.start).Truncate(time.Second); passed > 0 {
 		r.start, r.admitted = r.start.Add(passed), 0
 	}
-
 	if r.admitted >= r.perSecond {
 		return false
 	}
 
 	r.admitted++
-
 	return true
 }

@@ -33,7 +33,6 @@ func EntryCount(n int) Fault {
 			for len(results) < n {
 				results = append(results, results[len(results)-1])
 			}
-
 			return results[:n]
 		}
 	})

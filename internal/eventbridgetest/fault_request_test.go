@@ -14,7 +14,6 @@ import (
 
 func TestRequestFaults(t *testing.T) {
 	t.Parallel()
-
 	for name, c := range map[string]struct {
 		fault  eventbridgetest.Fault
 		status int
@@ -32,10 +31,8 @@ func TestRequestFaults(t *testing.T) {
 	} {
 		t.Run("Answer"+name+"Once", func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			srv.Script(c.fault)
-
 			_, err := put(t, srv, entry())
 			requireRefused(t, err, c.status, c.code, "")
 			require.Empty(t, srv.Accepted())
@@ -49,10 +46,8 @@ func TestRequestFaults(t *testing.T) {
 
 	t.Run("ComeBeforeAWSsOwnRules", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.Throttle())
-
 		_, err := put(t, srv, events(11)...)
 		requireRefused(t, err, http.StatusBadRequest, "ThrottlingException", "Rate exceeded")
 		require.Equal(t, "ThrottlingException", srv.Requests()[0].ErrorCode)
@@ -60,7 +55,6 @@ func TestRequestFaults(t *testing.T) {
 
 	t.Run("MayCarryAHeader", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.Both(eventbridgetest.Throttle(), eventbridgetest.Header("X-Amz-Retry-After", "1500")))
 		require.Equal(t, "1500", post(t, srv, signed(), "{}").header.Get("X-Amz-Retry-After"))
@@ -69,7 +63,6 @@ func TestRequestFaults(t *testing.T) {
 
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-
 	for name, c := range map[string]struct {
 		fault    eventbridgetest.Fault
 		accepted int
@@ -82,10 +75,8 @@ func TestLostReplies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			srv.Script(c.fault)
-
 			_, err := put(t, srv, entry())
 			requireNoReply(t, err)
 			require.Len(t, srv.Accepted(), c.accepted)
@@ -95,7 +86,6 @@ func TestLostReplies(t *testing.T) {
 			mustPut(t, srv, entry())
 		})
 	}
-
 	for name, c := range map[string]struct {
 		fault    eventbridgetest.Fault
 		accepted int
@@ -108,13 +98,10 @@ func TestLostReplies(t *testing.T) {
 	} {
 		t.Run(name+"EndsWhenTheClientGoesAway", func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			srv.Script(c.fault)
-
 			ctx, leave := context.WithCancel(t.Context())
 			failed := make(chan error, 1)
-
 			go func() {
 				_, err := putTo(ctx, newClient(srv), entry())
 				failed <- err
@@ -133,12 +120,9 @@ func TestLostReplies(t *testing.T) {
 
 		t.Run(name+"EndsWhenTheServerCloses", func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			srv.Script(c.fault)
-
 			failed := make(chan error, 1)
-
 			go func() {
 				_, err := putTo(t.Context(), newClient(srv), entry())
 				failed <- err
@@ -153,10 +137,8 @@ func TestLostReplies(t *testing.T) {
 
 	t.Run("AreRetriedByTheSDKAndAcceptedAgain", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.Repeat(2, eventbridgetest.AcceptThenDrop())...)
-
 		out, err := putTo(t.Context(), newClient(srv, attempts(3)), event("a"))
 		require.NoError(t, err)
 		require.Equal(t, []string{""}, codes(out))
@@ -170,26 +152,20 @@ func TestLatency(t *testing.T) {
 
 	t.Run("AddsUp", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithLatency(10*time.Millisecond))
 		srv.Always(eventbridgetest.Latency(10 * time.Millisecond))
 		srv.Script(eventbridgetest.Latency(10 * time.Millisecond))
 		mustPut(t, srv, entry())
-
 		request := srv.Requests()[0]
 		require.GreaterOrEqual(t, request.Ended.Sub(request.Arrived), 30*time.Millisecond)
 	})
 
 	t.Run("HoldsNobodyElseUp", func(t *testing.T) {
 		t.Parallel()
-
 		const waiting = 200
-
 		srv := eventbridgetest.New(t)
 		srv.Always(eventbridgetest.Latency(time.Hour))
-
 		client := newClient(srv)
-
 		var group sync.WaitGroup
 		for range waiting {
 			group.Go(func() { _, _ = putTo(t.Context(), client, entry()) })
@@ -205,11 +181,9 @@ func TestLatency(t *testing.T) {
 
 	t.Run("MayLieBetweenTwo", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.LatencyBetween(7, 10*time.Millisecond, 10*time.Millisecond))
 		mustPut(t, srv, entry())
-
 		request := srv.Requests()[0]
 		require.GreaterOrEqual(t, request.Ended.Sub(request.Arrived), 10*time.Millisecond)
 	})
@@ -220,18 +194,14 @@ func TestStaleDate(t *testing.T) {
 
 	t.Run("MisleadsTheSDKUntilATrueDateCorrectsIt", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.StaleDate(10 * time.Minute))
-
 		client := newClient(srv)
 		_, err := putTo(t.Context(), client, entry())
 		require.NoError(t, err)
-
 		_, err = putTo(t.Context(), client, entry())
 		requireRefused(t, err, http.StatusForbidden, "InvalidSignatureException", "Signature expired")
 		require.Len(t, srv.Accepted(), 1)
-
 		_, err = putTo(t.Context(), client, entry())
 		require.NoError(t, err)
 		require.Len(t, srv.Accepted(), 2)

@@ -33,19 +33,16 @@ func post(t *testing.T, srv *eventbridgetest.Server, header map[string]string, b
 
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL(), strings.NewReader(body))
 	require.NoError(t, err)
-
 	for key, value := range header {
 		r.Header.Set(key, value)
 	}
 
 	response, err := srv.Client().Do(r)
 	require.NoError(t, err)
-
 	defer func() { require.NoError(t, response.Body.Close()) }()
 
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-
 	return rawReply{response.StatusCode, response.Header, string(text)}
 }
 
@@ -54,7 +51,6 @@ func TestReply(t *testing.T) {
 
 	t.Run("HasAWSsShape", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		body := `{"Entries":[{"Source":"s","DetailType":"t","Detail":"{}","Time":1700000000.123},{"Source":"s"}]}`
 		reply := post(t, srv, signed(), body)
@@ -69,7 +65,6 @@ func TestReply(t *testing.T) {
 
 	t.Run("ReadsNullsAndIgnoresUnknownMembers", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		post(t, srv, signed(), `{"New":{"a":[1,"x"]},"Entries":[{"Source":"s","DetailType":"t","Detail":"{\"k\":\"\\u00e9\"}",
 			"Resources":null,"Time":null,"TraceHeader":null,"EventBusName":null,"New":{"b":[true]}}]}`)
@@ -80,10 +75,8 @@ func TestReply(t *testing.T) {
 
 	t.Run("Of413HasNoBody", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Script(eventbridgetest.TooLarge())
-
 		reply := post(t, srv, signed(), `{}`)
 		require.Equal(t, http.StatusRequestEntityTooLarge, reply.status)
 		require.Empty(t, reply.body)

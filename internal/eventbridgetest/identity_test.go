@@ -13,7 +13,6 @@ func TestIdentity(t *testing.T) {
 	t.Parallel()
 
 	urn := func(e *types.PutEventsRequestEntry) { e.Resources = []string{"arn:x", "urn:uuid:from-resource"} }
-
 	for name, c := range map[string]struct {
 		entry types.PutEventsRequestEntry
 		id    string
@@ -29,7 +28,6 @@ func TestIdentity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			mustPut(t, srv, c.entry)
 			require.Equal(t, c.id, srv.Accepted()[0].ID)

@@ -36,11 +36,9 @@ func defaults(opts []Option) options {
 	for _, opt := range opts {
 		opt(&o)
 	}
-
 	if o.maxBodyBytes == 0 {
 		o.maxBodyBytes = o.maxBytes*5/2 + 16*1024
 	}
-
 	return o
 }
 

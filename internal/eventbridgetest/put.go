@@ -29,18 +29,15 @@ func (s *Server) read(r *http.Request) (*exchange, error) {
 
 	body, err := readBody(r.Body, s.options.maxBodyBytes)
 	defer releaseBody(body)
-
 	if errors.Is(err, errTooLarge) {
 		x.request.Oversized = true
 		x.refusal = &awsjson.Error{Status: http.StatusRequestEntityTooLarge}
-
 		return x, nil
 	} else if err != nil {
 		return nil, err
 	}
 
 	x.refusal = s.check(x, r, body.Bytes())
-
 	return x, nil
 }
 
@@ -57,7 +54,6 @@ func (s *Server) check(x *exchange, r *http.Request, body []byte) *awsjson.Error
 
 	x.wire = wire
 	x.request.fill(wire, s.options.maxBytes)
-
 	return first(refusal, checkRequest(wire, x.request.Size, s.options.maxBytes))
 }
 
@@ -72,35 +68,28 @@ func (s *Server) decide(x *exchange) reply {
 	if !x.plan.withhold {
 		s.records.accept(x.request, results, s.options.now())
 	}
-
 	if x.plan.results != nil {
 		results = x.plan.results(results)
 	}
-
 	return reply{status: http.StatusOK, body: encodeResults(results)}
 }
 
 // judge pairs every entry with its result.
 func (s *Server) judge(x *exchange) []result {
 	results := make([]result, len(x.request.Entries))
-
 	for i := range x.request.Entries {
 		e := &x.request.Entries[i]
-
 		fault := e.fault
 		if scripted := x.plan.entryErrors[i]; scripted != nil {
 			fault = scripted
 		}
-
 		if fault != nil {
 			results[i] = result{ErrorCode: fault.code, ErrorMessage: fault.message}
-
 			continue
 		}
 
 		results[i] = result{EventID: eventID(x.request.Number, i), dropped: !s.buses.exists(e.Bus)}
 	}
-
 	return results
 }
 
@@ -110,6 +99,5 @@ func first(errs ...*awsjson.Error) *awsjson.Error {
 			return err
 		}
 	}
-
 	return nil
 }

@@ -16,7 +16,6 @@ func (s *Server) AcceptedByID() map[string][]Accepted {
 	for _, a := range s.Accepted() {
 		groups[a.ID] = append(groups[a.ID], a)
 	}
-
 	return groups
 }
 
@@ -37,7 +36,6 @@ func (s *Server) Requests() []Request {
 		for i, request := range r.requests {
 			requests[i] = *request
 		}
-
 		return requests
 	})
 }
@@ -70,6 +68,5 @@ func (s *Server) OnAccepted(tell func(Accepted)) {
 func read[T any](r *records, get func(*records) T) T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-
 	return get(r)
 }

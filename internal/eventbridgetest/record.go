@@ -63,11 +63,9 @@ func (r *records) admit(request *Request, now time.Time) {
 	r.stats.Requests++
 	r.stats.MaxEntries = max(r.stats.MaxEntries, request.Count)
 	request.Number, request.Arrived, request.InFlight = r.stats.Requests, now, r.inFlight
-
 	if request.Oversized {
 		r.stats.Oversized++
 	}
-
 	if r.recording == RecordAll {
 		r.requests = append(r.requests, request)
 	}
@@ -78,7 +76,6 @@ func (r *records) admit(request *Request, now time.Time) {
 // accept records what becomes of every entry, and then tells the callback.
 func (r *records) accept(request *Request, results []result, now time.Time) {
 	taken, tell := r.take(request, results, now)
-
 	for i := range taken {
 		tell(taken[i])
 	}
@@ -90,7 +87,6 @@ func (r *records) take(request *Request, results []result, now time.Time) ([]Acc
 	defer r.mu.Unlock()
 
 	var taken []Accepted
-
 	for i := range results {
 		switch {
 		case results[i].ErrorCode != "":
@@ -100,11 +96,9 @@ func (r *records) take(request *Request, results []result, now time.Time) ([]Acc
 			r.keepDropped(newAccepted(request, i, results[i].EventID, now))
 		default:
 			request.Accepted++
-
 			a := newAccepted(request, i, results[i].EventID, now)
 			a.Sequence = r.stats.Accepted + request.Accepted
 			r.keepAccepted(a)
-
 			if r.onAccepted != nil {
 				taken = append(taken, a)
 			}
@@ -115,7 +109,6 @@ func (r *records) take(request *Request, results []result, now time.Time) ([]Acc
 	r.stats.Dropped += request.Dropped
 	r.stats.Failed += request.Failed
 	r.waiters.wake()
-
 	return taken, r.onAccepted
 }
 
@@ -166,7 +159,6 @@ func (r *records) finish(request *Request, outcome Outcome, answer reply, now ti
 
 	request.Outcome, request.Ended = outcome, now
 	request.Status, request.ErrorCode = answer.status, answer.code
-
 	if answer.status >= 300 {
 		r.stats.Refused++
 	}

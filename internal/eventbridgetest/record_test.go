@@ -31,7 +31,6 @@ func putAtOnce(t *testing.T, srv *eventbridgetest.Server, n int) {
 	for range n {
 		group.Go(func() error {
 			_, err := putTo(t.Context(), client, entry())
-
 			return err
 		})
 	}
@@ -44,7 +43,6 @@ func TestRecords(t *testing.T) {
 
 	t.Run("KeepAnEntryAsItCame", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithBuses("orders"))
 		at := time.Date(2026, 11, 30, 12, 0, 0, 123_000_000, time.UTC)
 		text := `{"metadata":{"id":"a"}, "n":9007199254740993, "s":"<é> \u00e9\ud83d\ude00\n\/"}`
@@ -65,10 +63,8 @@ func TestRecords(t *testing.T) {
 
 	t.Run("KeepARequestAsItCame", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		mustPut(t, srv, entry(), onBus("missing"), source("aws.x"))
-
 		r := srv.Requests()[0]
 		require.Equal(t, []int{1, 1, 3, 200, 1, 1, 1},
 			[]int{r.Number, r.InFlight, r.Count, r.Status, r.Accepted, r.Dropped, r.Failed})
@@ -82,10 +78,8 @@ func TestRecords(t *testing.T) {
 
 	t.Run("NumberAcceptancesWithoutGaps", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		putAtOnce(t, srv, 50)
-
 		ids := map[string]bool{}
 		for i, a := range srv.Accepted() {
 			require.Equal(t, i+1, a.Sequence)
@@ -97,7 +91,6 @@ func TestRecords(t *testing.T) {
 
 	t.Run("TellDuplicatesApart", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		mustPut(t, srv, event("a"), event("b"))
 		mustPut(t, srv, event("a"))
@@ -107,10 +100,8 @@ func TestRecords(t *testing.T) {
 
 	t.Run("NeverShowASequentialClientTwiceInFlight", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		client := newClient(srv)
-
 		for range 200 {
 			_, err := putTo(t.Context(), client, entry())
 			require.NoError(t, err)
@@ -121,12 +112,9 @@ func TestRecords(t *testing.T) {
 
 	t.Run("CountTheMostInFlight", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		srv.Always(eventbridgetest.Hang())
-
 		ctx, leave := context.WithCancel(t.Context())
-
 		var group sync.WaitGroup
 		for range 5 {
 			group.Go(func() { _, _ = putTo(ctx, newClient(srv), entry()) })
@@ -145,7 +133,6 @@ func TestRecords(t *testing.T) {
 
 func TestRecording(t *testing.T) {
 	t.Parallel()
-
 	for name, c := range map[string]struct {
 		recording              eventbridgetest.Recording
 		entries, requests, ids int
@@ -156,11 +143,8 @@ func TestRecording(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t, eventbridgetest.WithRecording(c.recording))
-
 			var told []string
-
 			srv.OnAccepted(func(a eventbridgetest.Accepted) { told = append(told, a.ID) })
 			mustPut(t, srv, event("a"), event("b"), onBus("missing"), source("aws.x"))
 			mustPut(t, srv, event("a"))
@@ -181,9 +165,7 @@ func TestWait(t *testing.T) {
 
 	t.Run("EndsWithTheEntryWaitedFor", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
-
 		var group sync.WaitGroup
 		for range 3 {
 			group.Go(func() { _, _ = putTo(t.Context(), newClient(srv), entry()) })
@@ -196,10 +178,8 @@ func TestWait(t *testing.T) {
 
 	t.Run("EndsWithTheContext", func(t *testing.T) {
 		t.Parallel()
-
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-
 		err := eventbridgetest.New(t).WaitAccepted(ctx, 1)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorContains(t, err, "wait for 1 accepted entries")

@@ -31,7 +31,6 @@ func refuse(err *awsjson.Error) reply {
 
 func encodeResults(results []result) []byte {
 	failed := 0
-
 	for i := range results {
 		if results[i].ErrorCode != "" {
 			failed++
@@ -45,7 +44,6 @@ func encodeResults(results []result) []byte {
 	if err != nil {
 		return nil // numbers and strings always marshal
 	}
-
 	return body
 }
 

@@ -50,7 +50,6 @@ func (r *Request) fill(wire *wireRequest, maxBytes int) {
 	r.EndpointID = wire.EndpointID
 	r.Entries = wire.entries()
 	r.Count = len(r.Entries)
-
 	for i := range r.Entries {
 		r.Size += r.Entries[i].Size
 	}

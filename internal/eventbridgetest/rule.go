@@ -26,17 +26,14 @@ func checkRequest(request *wireRequest, size, maxBytes int) *awsjson.Error {
 	if err := checkCount(request.Entries); err != nil {
 		return err
 	}
-
 	for i := range *request.Entries {
 		if err := checkMembers(i+1, &(*request.Entries)[i]); err != nil {
 			return err
 		}
 	}
-
 	if size > maxBytes {
 		return validation("Total size of the entries in the request is over the limit.")
 	}
-
 	return nil
 }
 
@@ -58,23 +55,19 @@ func checkMembers(n int, e *wireEntry) *awsjson.Error {
 	if err := checkLength(n, "eventBusName", e.EventBusName, maxBusName); err != nil {
 		return err
 	}
-
 	if e.EventBusName != nil && !validBusName(*e.EventBusName) {
 		return constraint(fmt.Sprintf("Value '%s' at 'entries.%d.member.eventBusName'", *e.EventBusName, n),
 			"Member must satisfy regular expression pattern: "+busPattern)
 	}
-
 	if err := checkLength(n, "traceHeader", e.TraceHeader, maxTraceHeader); err != nil {
 		return err
 	}
-
 	for _, resource := range e.Resources {
 		if len(resource) > maxResource {
 			return constraint(fmt.Sprintf("Value '%s' at 'entries.%d.member.resources'", e.Resources, n),
 				fmt.Sprintf("Member must satisfy constraint: [Member must have length less than or equal to %d]", maxResource))
 		}
 	}
-
 	return nil
 }
 
@@ -87,7 +80,6 @@ func checkLength(n int, member string, value *string, limit int) *awsjson.Error 
 	if *value == "" {
 		rule = "Member must have length greater than or equal to 1"
 	}
-
 	return constraint(fmt.Sprintf("Value '%s' at 'entries.%d.member.%s'", *value, n, member), rule)
 }
 
@@ -96,13 +88,11 @@ func validBusName(name string) bool {
 	if strings.IndexByte(name, ':') >= 0 {
 		return busRegexp.MatchString(name)
 	}
-
 	for i := range len(name) {
 		if !isBusChar(name[i]) {
 			return false
 		}
 	}
-
 	return true
 }
 

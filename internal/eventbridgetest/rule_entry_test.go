@@ -15,7 +15,6 @@ func TestEntryRules(t *testing.T) {
 	t.Parallel()
 
 	type e = types.PutEventsRequestEntry
-
 	for name, c := range map[string]struct {
 		entry         types.PutEventsRequestEntry
 		code, message string
@@ -48,7 +47,6 @@ func TestEntryRules(t *testing.T) {
 	} {
 		t.Run("Fails"+name+"ButNotItsNeighbours", func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			out, err := put(t, srv, entry(), c.entry, entry())
 			require.NoError(t, err)
@@ -63,7 +61,6 @@ func TestEntryRules(t *testing.T) {
 			require.Equal(t, 1, srv.Requests()[0].Failed)
 		})
 	}
-
 	for name, good := range map[string]types.PutEventsRequestEntry{
 		"ADetailTypeOf128Letters": detailType(strings.Repeat("t", 128)),
 		"128MultiByteLetters":     detailType(strings.Repeat("ü", 128)),
@@ -75,7 +72,6 @@ func TestEntryRules(t *testing.T) {
 	} {
 		t.Run("Accepts"+name, func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			require.Equal(t, []string{""}, mustPut(t, srv, good))
 			require.Equal(t, aws.ToString(good.Detail), srv.Accepted()[0].Detail)

@@ -24,7 +24,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesElevenEntries", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		_, err := put(t, srv, events(11)...)
 		requireInvalid(t, err, "Member must have length less than or equal to 10")
@@ -34,11 +33,9 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesNoEntries", func(t *testing.T) {
 		t.Parallel()
-
 		_, err := put(t, eventbridgetest.New(t), []types.PutEventsRequestEntry{}...)
 		requireInvalid(t, err, "failed to satisfy constraint")
 	})
-
 	for name, c := range map[string]struct {
 		entry   types.PutEventsRequestEntry
 		message string
@@ -59,7 +56,6 @@ func TestRequestRules(t *testing.T) {
 	} {
 		t.Run("Refuses"+name+"AndItsNeighbours", func(t *testing.T) {
 			t.Parallel()
-
 			srv := eventbridgetest.New(t)
 			_, err := put(t, srv, entry(), c.entry)
 			requireInvalid(t, err, c.message)
@@ -70,7 +66,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("AcceptsTheLongestValues", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		longest := entry(func(e *types.PutEventsRequestEntry) {
 			e.EventBusName = aws.String(srv.AddBus(strings.Repeat("b", 1600)[:1500]))
@@ -83,7 +78,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesAnUnsignedRequest", func(t *testing.T) {
 		t.Parallel()
-
 		reply := post(t, eventbridgetest.New(t), map[string]string{"X-Amz-Target": "AWSEvents.PutEvents"}, "{}")
 		require.Equal(t, http.StatusBadRequest, reply.status)
 		require.JSONEq(t, `{"__type":"MissingAuthenticationTokenException","message":"Missing Authentication Token"}`, reply.body)
@@ -91,7 +85,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesAnUnknownSignature", func(t *testing.T) {
 		t.Parallel()
-
 		reply := post(t, eventbridgetest.New(t),
 			map[string]string{"X-Amz-Target": "AWSEvents.PutEvents", "Authorization": "Bearer x"}, "{}")
 		require.Contains(t, reply.body, "IncompleteSignatureException")
@@ -99,7 +92,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesASignatureWithoutDate", func(t *testing.T) {
 		t.Parallel()
-
 		reply := post(t, eventbridgetest.New(t),
 			map[string]string{"X-Amz-Target": "AWSEvents.PutEvents", "Authorization": "AWS4-HMAC-SHA256 x"}, "{}")
 		require.Contains(t, reply.body, "IncompleteSignatureException")
@@ -107,7 +99,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesMissingEntriesAndWhatIsNoJSON", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		require.Contains(t, post(t, srv, signed(), `{}`).body, "Member must not be null")
 		require.Contains(t, post(t, srv, signed(), `{"EndpointId":null,"Entries":null}`).body, "Member must not be null")
@@ -118,7 +109,6 @@ func TestRequestRules(t *testing.T) {
 
 	t.Run("RefusesOtherOperations", func(t *testing.T) {
 		t.Parallel()
-
 		reply := post(t, eventbridgetest.New(t), map[string]string{"X-Amz-Target": "AWSEvents.PutRule"}, "{}")
 		require.Contains(t, reply.body, "UnknownOperationException")
 	})
@@ -126,7 +116,6 @@ func TestRequestRules(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	t.Parallel()
-
 	for name, c := range map[string]struct {
 		ahead   time.Duration
 		message string
@@ -136,7 +125,6 @@ func TestClock(t *testing.T) {
 	} {
 		t.Run("RefusesSignatures"+name, func(t *testing.T) {
 			t.Parallel()
-
 			clock := func() time.Time { return time.Now().Add(c.ahead) }
 			_, err := put(t, eventbridgetest.New(t, eventbridgetest.WithClock(clock)), entry())
 			requireRefused(t, err, http.StatusForbidden, "InvalidSignatureException", c.message)
@@ -145,7 +133,6 @@ func TestClock(t *testing.T) {
 
 	t.Run("AllowsFourMinutes", func(t *testing.T) {
 		t.Parallel()
-
 		clock := func() time.Time { return time.Now().Add(4 * time.Minute) }
 		mustPut(t, eventbridgetest.New(t, eventbridgetest.WithClock(clock)), entry())
 	})

@@ -19,7 +19,6 @@ type scanner struct {
 
 func (s *scanner) end() bool {
 	s.space()
-
 	return s.pos == len(s.text)
 }
 
@@ -32,7 +31,6 @@ func (s *scanner) value(depth int) bool {
 		return s.array(depth+1, func() bool { return s.value(depth + 1) })
 	case c == '"':
 		_, ok := s.str()
-
 		return ok
 	case c == '-' || isDigit(c):
 		return s.number()
@@ -50,13 +48,11 @@ func (s *scanner) object(depth int, member func(key string) bool) bool {
 		}
 
 		s.space()
-
 		if !s.take(":") {
 			return false
 		}
 
 		s.space()
-
 		return member(key)
 	})
 }
@@ -73,29 +69,22 @@ func (s *scanner) list(depth int, opening, closing byte, part func() bool) bool 
 
 	s.pos++
 	s.space()
-
 	if s.peek() == closing {
 		s.pos++
-
 		return true
 	}
-
 	for part() {
 		s.space()
-
 		if s.peek() == closing {
 			s.pos++
-
 			return true
 		}
-
 		if !s.take(",") {
 			return false
 		}
 
 		s.space()
 	}
-
 	return false
 }
 
@@ -104,13 +93,11 @@ func (s *scanner) str() (string, bool) {
 	if s.peek() != '"' {
 		return "", false
 	}
-
 	for i := s.pos + 1; i < len(s.text); i++ {
 		switch c := s.text[i]; {
 		case c == '"':
 			quoted := s.text[s.pos : i+1]
 			s.pos = i + 1
-
 			return quoted, true
 		case c < ' ':
 			return "", false
@@ -123,7 +110,6 @@ func (s *scanner) str() (string, bool) {
 			i += n
 		}
 	}
-
 	return "", false
 }
 
@@ -145,25 +131,20 @@ func escapeLength(rest string) int {
 func (s *scanner) number() bool {
 	start := s.pos
 	s.take("-")
-
 	if !s.take("0") && !s.digits() {
 		return false
 	}
 
 	integer := s.pos
-
 	if s.take(".") && !s.digits() {
 		return false
 	}
-
 	if s.take("e") || s.take("E") {
 		_ = s.take("+") || s.take("-")
-
 		if !s.digits() {
 			return false
 		}
 	}
-
 	return s.pos > integer || fitsInt64(s.text[start:integer])
 }
 
@@ -173,7 +154,6 @@ func fitsInt64(number string) bool {
 	}
 
 	_, err := strconv.ParseInt(number, 10, 64)
-
 	return err == nil
 }
 
@@ -182,7 +162,6 @@ func (s *scanner) digits() bool {
 	for isDigit(s.peek()) {
 		s.pos++
 	}
-
 	return s.pos > start
 }
 
@@ -192,7 +171,6 @@ func (s *scanner) take(token string) bool {
 	}
 
 	s.pos += len(token)
-
 	return true
 }
 
@@ -212,7 +190,6 @@ func (s *scanner) peek() byte {
 	if s.pos == len(s.text) {
 		return 0
 	}
-
 	return s.text[s.pos]
 }
 
@@ -220,7 +197,6 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isHex(digits string) bool {
 	_, err := strconv.ParseUint(digits, 16, 32)
-
 	return err == nil
 }
 
@@ -236,7 +212,6 @@ func unquote(quoted string) string {
 	}
 
 	plain := make([]byte, 0, len(rest))
-
 	for {
 		i := strings.IndexByte(rest, '\\')
 		if i < 0 {
@@ -251,7 +226,6 @@ func unquote(quoted string) string {
 func unescape(plain []byte, rest string) ([]byte, string) {
 	if rest[0] != 'u' {
 		const letters, meaning = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
-
 		return append(plain, meaning[strings.IndexByte(letters, rest[0])]), rest[1:]
 	}
 
@@ -261,13 +235,11 @@ func unescape(plain []byte, rest string) ([]byte, string) {
 			return utf8.AppendRune(plain, pair), rest[6:]
 		}
 	}
-
 	return utf8.AppendRune(plain, r), rest
 }
 
 // unit reads the four digits of an escape.
 func unit(digits string) rune {
 	n, _ := strconv.ParseUint(digits[:4], 16, 16) // str has checked them
-
 	return rune(n)
 }

@@ -34,7 +34,6 @@ func New(t TB, opts ...Option) *Server {
 	}
 
 	t.Cleanup(s.Close)
-
 	return s
 }
 
@@ -42,15 +41,12 @@ func New(t TB, opts ...Option) *Server {
 func Start(opts ...Option) (*Server, error) {
 	o := defaults(opts)
 	s := &Server{Server: awsjson.NewServer(), options: o, buses: newBusSet(), records: newRecords(o.recording)}
-
 	for _, bus := range o.buses {
 		s.AddBus(bus)
 	}
-
 	if err := s.Serve(s, o.address, o.tls); err != nil {
 		return nil, err
 	}
-
 	return s, nil
 }
 

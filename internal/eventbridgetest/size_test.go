@@ -16,7 +16,6 @@ import (
 // sized makes an entry of exactly n bytes by AWS's formula.
 func sized(n int) types.PutEventsRequestEntry {
 	const frame = len("shop") + len("OrderPlaced") + len(`{"p":""}`)
-
 	return detail(`{"p":"` + strings.Repeat("x", n-frame) + `"}`)
 }
 
@@ -25,7 +24,6 @@ func TestSize(t *testing.T) {
 
 	t.Run("CountsAsAWSDoes", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		mustPut(t, srv, types.PutEventsRequestEntry{
 			Time: aws.Time(time.Unix(1, 0)), Source: aws.String("ä"), DetailType: aws.String("abc"),
@@ -41,11 +39,9 @@ func TestSize(t *testing.T) {
 
 	t.Run("AcceptsTheLimitAndRefusesOneByteMore", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		mustPut(t, srv, sized(500_000), sized(500_000))
 		require.Zero(t, srv.Oversized())
-
 		_, err := put(t, srv, sized(500_000), sized(500_001))
 		requireInvalid(t, err, "Total size of the entries in the request is over the limit.")
 		require.Equal(t, 1, srv.Oversized())
@@ -54,17 +50,14 @@ func TestSize(t *testing.T) {
 
 	t.Run("TakesTheLimitFromMaxBytes", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithMaxBytes(256*1024))
 		mustPut(t, srv, sized(256*1024))
-
 		_, err := put(t, srv, sized(256*1024+1))
 		requireInvalid(t, err, "over the limit")
 	})
 
 	t.Run("AnswersABare413FarOver", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t)
 		_, err := put(t, srv, sized(3_000_000))
 		requireRefused(t, err, http.StatusRequestEntityTooLarge, "UnknownError", "")
@@ -74,17 +67,14 @@ func TestSize(t *testing.T) {
 
 	t.Run("TakesTheBodyLimitFromMaxBodyBytes", func(t *testing.T) {
 		t.Parallel()
-
 		srv := eventbridgetest.New(t, eventbridgetest.WithMaxBodyBytes(1000))
 		mustPut(t, srv, sized(500))
-
 		_, err := put(t, srv, sized(1000))
 		requireRefused(t, err, http.StatusRequestEntityTooLarge, "UnknownError", "")
 	})
 
 	t.Run("AcceptsALegalDetailThatEscapingDoubles", func(t *testing.T) {
 		t.Parallel()
-
 		quotes := detail("{\"p\":[" + strings.Repeat(`"",`, 333_000) + "1]}")
 		require.Equal(t, []string{""}, mustPut(t, eventbridgetest.New(t), quotes))
 	})

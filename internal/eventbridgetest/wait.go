@@ -19,7 +19,6 @@ func (w *waiters) wait() <-chan struct{} {
 	if w.changed == nil {
 		w.changed = make(chan struct{})
 	}
-
 	return w.changed
 }
 
@@ -55,7 +54,6 @@ func (r *records) waitFor(ctx context.Context, what string, done func(*records) 
 		if changed == nil {
 			return nil
 		}
-
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -68,10 +66,8 @@ func (r *records) waitFor(ctx context.Context, what string, done func(*records) 
 func (r *records) changeUnless(done func(*records) bool) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-
 	if done(r) {
 		return nil
 	}
-
 	return r.waiters.wait()
 }

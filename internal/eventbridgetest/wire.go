@@ -30,11 +30,9 @@ type wireScan struct {
 func decodeRequest(body []byte) (*wireRequest, error) {
 	s := wireScan{scanner: scanner{text: string(body)}}
 	s.space()
-
 	if !s.object(1, s.member) || !s.end() {
 		return nil, fmt.Errorf("cannot read the request at byte %d", s.pos)
 	}
-
 	return &s.request, nil
 }
 
@@ -52,10 +50,8 @@ func (s *wireScan) member(key string) bool {
 func (s *wireScan) entries() bool {
 	entries := make([]wireEntry, 0, maxEntries)
 	s.request.Entries = &entries
-
 	return s.array(2, func() bool {
 		entries = append(entries, wireEntry{})
-
 		return s.object(3, func(key string) bool { return s.entryMember(&entries[len(entries)-1], key) })
 	})
 }
@@ -87,14 +83,12 @@ func (s *wireScan) keepNew(to **string) bool {
 	}
 
 	*to = new(string)
-
 	return s.keep(*to)
 }
 
 func (s *wireScan) resources(e *wireEntry) bool {
 	return s.take("null") || s.array(4, func() bool {
 		e.Resources = append(e.Resources, "")
-
 		return s.keep(&e.Resources[len(e.Resources)-1])
 	})
 }
@@ -105,7 +99,6 @@ func (s *wireScan) time(e *wireEntry) bool {
 	if s.take("null") {
 		return true
 	}
-
 	if !s.number() {
 		return false
 	}
@@ -113,6 +106,5 @@ func (s *wireScan) time(e *wireEntry) bool {
 	seconds, err := strconv.ParseFloat(s.text[start:s.pos], 64)
 	at := time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
 	e.Time = &at
-
 	return err == nil
 }

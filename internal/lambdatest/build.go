@@ -30,7 +30,6 @@ func Build(ctx context.Context, function string) (string, error) {
 func BuildPackage(ctx context.Context, pkg string) (string, error) {
 	builds.Lock()
 	defer builds.Unlock()
-
 	if bootstrap, ok := builds.packages[pkg]; ok {
 		return bootstrap, nil
 	}
@@ -46,7 +45,6 @@ func BuildPackage(ctx context.Context, pkg string) (string, error) {
 	}
 
 	builds.packages[pkg] = bootstrap
-
 	return bootstrap, nil
 }
 
@@ -73,7 +71,6 @@ func buildBootstrap(ctx context.Context, root, pkg string) (string, error) {
 	}
 
 	bootstrap := filepath.Join(dir, "bootstrap")
-
 	return bootstrap, os.Rename(built, bootstrap)
 }
 
@@ -82,7 +79,6 @@ func buildBootstrap(ctx context.Context, root, pkg string) (string, error) {
 func emulatorBinary(ctx context.Context) (string, error) {
 	builds.Lock()
 	defer builds.Unlock()
-
 	if builds.emulator != "" {
 		return builds.emulator, nil
 	}
@@ -98,7 +94,6 @@ func emulatorBinary(ctx context.Context) (string, error) {
 	}
 
 	builds.emulator = path
-
 	return path, nil
 }
 
@@ -115,7 +110,6 @@ func moduleRoot(ctx context.Context) (string, error) {
 	}
 
 	builds.root = root
-
 	return root, nil
 }
 
@@ -127,10 +121,8 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	var stdout, stderr strings.Builder
 
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, stderr.String())
 	}
-
 	return strings.TrimSpace(stdout.String()), nil
 }

@@ -32,11 +32,9 @@ func (f *Function) run(binary, invocations, runtimeAPI string) error {
 	f.emulator.Dir = filepath.Dir(f.config.Bootstrap)
 	f.emulator.Env = f.environment()
 	f.emulator.Stdout, f.emulator.Stderr = f.output.write, f.messages.write
-
 	if err := f.emulator.Start(); err != nil {
 		return err
 	}
-
 	go func() {
 		_ = f.emulator.Wait() // that it ended is what counts
 		close(f.exited)
@@ -48,13 +46,11 @@ func (f *Function) run(binary, invocations, runtimeAPI string) error {
 	if _, err := watchdog.StdinPipe(); err != nil {
 		return err
 	}
-
 	if err := watchdog.Start(); err != nil {
 		return err
 	}
 
 	f.watchdog = watchdog
-
 	return nil
 }
 
@@ -64,7 +60,6 @@ func (f *Function) run(binary, invocations, runtimeAPI string) error {
 func command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...) //nolint:noctx // no context's end is its end
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-
 	return cmd
 }
 
@@ -90,7 +85,6 @@ func (f *Function) environment() []string {
 	for key, value := range env {
 		entries = append(entries, key+"="+value)
 	}
-
 	return entries
 }
 
@@ -101,13 +95,11 @@ func (f *Function) name() string { return filepath.Base(filepath.Dir(f.config.Bo
 func (f *Function) await(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-
 	for {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if err == nil {
 			return conn.Close()
 		}
-
 		select {
 		case <-f.exited:
 			return errEnded
@@ -122,17 +114,13 @@ func (f *Function) await(ctx context.Context, address string) error {
 // connections, because it is free only until somebody else takes it.
 func freeAddress(ctx context.Context) (string, error) {
 	var err error
-
 	for range 100 {
 		var listener net.Listener
-
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(20_000)))
-
 		listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if err == nil {
 			return address, listener.Close()
 		}
 	}
-
 	return "", fmt.Errorf("find a free port: %w", err)
 }

@@ -40,7 +40,6 @@ func (c *Config) setDefaults() {
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
 	}
-
 	if c.MemoryMB == 0 {
 		c.MemoryMB = 256
 	}
@@ -52,7 +51,6 @@ func (c *Config) validate() error {
 	}
 
 	_, err := os.Stat(c.Bootstrap)
-
 	return err
 }
 
@@ -88,13 +86,11 @@ func Start(t testing.TB, config Config) *Function {
 
 	t.Cleanup(func() {
 		f.Close()
-
 		if t.Failed() {
 			t.Logf("log of %s:\n%s\nits emulator's:\n%s", f.name(),
 				strings.Join(f.Logs(), "\n"), strings.Join(f.EmulatorLogs(), "\n"))
 		}
 	})
-
 	return f
 }
 
@@ -102,7 +98,6 @@ func Start(t testing.TB, config Config) *Function {
 // invocations. Only Close ends it: the context is for the start.
 func Open(ctx context.Context, config Config) (*Function, error) {
 	config.setDefaults()
-
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("start function: %w", err)
 	}
@@ -118,7 +113,6 @@ func Open(ctx context.Context, config Config) (*Function, error) {
 		if err == nil {
 			return f, nil
 		}
-
 		if !errors.Is(err, errEnded) || try == 3 {
 			return nil, fmt.Errorf("start function: %w", err)
 		}
@@ -143,29 +137,24 @@ func open(ctx context.Context, binary string, config Config) (*Function, error) 
 		exited: make(chan struct{}),
 		slot:   make(chan struct{}, 1),
 	}
-
 	if f.output, err = newOutput(f.takeOutput); err != nil {
 		return nil, err
 	}
-
 	if f.messages, err = newOutput(f.takeMessage); err != nil {
 		f.output.close()
 		return nil, err
 	}
 
 	err = f.run(binary, invocations, runtimeAPI)
-
 	for _, address := range []string{runtimeAPI, invocations} {
 		if err == nil {
 			err = f.await(ctx, address)
 		}
 	}
-
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%w\n%s", err, strings.Join(f.EmulatorLogs(), "\n"))
 	}
-
 	return f, nil
 }
 
@@ -176,7 +165,6 @@ func (f *Function) end() {
 	if f.emulator.Process != nil {
 		// A stopped emulator starts no bootstrap after those that are seen.
 		_ = f.emulator.Process.Signal(syscall.SIGSTOP)
-
 		if pids, err := f.pids(); err == nil {
 			for _, pid := range pids {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -186,7 +174,6 @@ func (f *Function) end() {
 		_ = f.emulator.Process.Kill()
 		<-f.exited
 	}
-
 	if f.watchdog != nil {
 		_ = f.watchdog.Process.Kill()
 		_ = f.watchdog.Wait()

@@ -33,7 +33,6 @@ func (f *Function) Invoke(ctx context.Context, payload any) (Response, error) {
 	if err != nil {
 		return Response{}, fmt.Errorf("invoke: %w", err)
 	}
-
 	select {
 	case f.slot <- struct{}{}:
 	case <-ctx.Done():
@@ -46,14 +45,11 @@ func (f *Function) Invoke(ctx context.Context, payload any) (Response, error) {
 	}
 
 	done := make(chan result, 1)
-
 	go func() {
 		defer func() { <-f.slot }()
-
 		response, err := f.post(context.WithoutCancel(ctx), body)
 		done <- result{response, err}
 	}()
-
 	select {
 	case result := <-done:
 		return result.response, result.err
@@ -81,7 +77,6 @@ func (f *Function) post(ctx context.Context, body []byte) (Response, error) {
 	if err := errors.Join(err, answer.Body.Close()); err != nil {
 		return Response{}, fmt.Errorf("invoke: %w", err)
 	}
-
 	return response(answer.StatusCode, payload)
 }
 
@@ -91,15 +86,12 @@ func response(status int, payload []byte) (Response, error) {
 	if text := string(payload); strings.HasPrefix(text, "Task timed out after ") { // no JSON
 		return Response{ErrorType: "Sandbox.Timedout", ErrorMessage: text, TimedOut: true}, nil
 	}
-
 	if status != http.StatusOK && status != http.StatusBadGateway {
 		return Response{}, fmt.Errorf("invoke: the emulator answered with status %d", status)
 	}
-
 	if len(payload) == 0 { // an answer has at least "null"
 		return Response{ErrorType: "Runtime.ExitError", ErrorMessage: "the bootstrap ended at its start", Crashed: true}, nil
 	}
-
 	if message, ok := failure(payload); ok {
 		return Response{
 			ErrorType:    *message.ErrorType,
@@ -107,7 +99,6 @@ func response(status int, payload []byte) (Response, error) {
 			Crashed:      status == http.StatusBadGateway,
 		}, nil
 	}
-
 	return Response{Payload: payload}, nil
 }
 
@@ -124,6 +115,5 @@ func failure(payload []byte) (message, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(payload))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&m)
-
 	return m, err == nil && m.ErrorType != nil && m.ErrorMessage != nil
 }

@@ -56,7 +56,6 @@ func leaveOrphan(target string) error {
 	fmt.Println(address.Host)
 
 	response, err := f.Invoke(ctx, event{"call": target})
-
 	return fmt.Errorf("the invocation came to an end: %+v %w", response, err)
 }
 
@@ -65,7 +64,6 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("Answers", func(t *testing.T) {
 		t.Parallel()
-
 		response, err := start(t, Config{}).Invoke(t.Context(), event{"hello": "world"})
 		require.NoError(t, err)
 		require.JSONEq(t, `{"hello":"world"}`, string(response.Payload))
@@ -74,18 +72,14 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("NamesTheTypeOfAnError", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{})
-
 		response, err := f.Invoke(t.Context(), event{"fail": "no luck"})
 		require.NoError(t, err)
 		require.Equal(t, Response{ErrorType: "EchoError", ErrorMessage: "no luck"}, response)
-
 		pid, err := f.PID()
 		require.NoError(t, err)
 
 		requireAnswer(t, f)
-
 		again, err := f.PID()
 		require.NoError(t, err)
 		require.Equal(t, pid, again, "an error costs the warm sandbox")
@@ -93,9 +87,7 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("SeesAPanic", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{})
-
 		response, err := f.Invoke(t.Context(), event{"panic": true})
 		require.NoError(t, err)
 		require.Equal(t, Response{ErrorType: "string", ErrorMessage: "as asked", Crashed: true}, response)
@@ -105,15 +97,12 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("KillsAtTheTimeLimit", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{Timeout: 2 * time.Second})
 		requireAnswer(t, f)
-
 		response, err := f.Invoke(t.Context(), event{"sleep": true})
 		require.NoError(t, err)
 		require.True(t, response.TimedOut)
 		require.Equal(t, "Sandbox.Timedout", response.ErrorType)
-
 		_, err = f.PID()
 		require.ErrorIs(t, err, ErrNotRunning)
 
@@ -122,9 +111,7 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("SeesAnExit", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{})
-
 		response, err := f.Invoke(t.Context(), event{"exit": true})
 		require.NoError(t, err)
 		require.True(t, response.Crashed)
@@ -136,9 +123,7 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("SeesAnExitAtTheStart", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{Env: map[string]string{"EXIT_AT_START": "yes"}})
-
 		for range 2 { // the emulator's answers differ
 			response, err := f.Invoke(t.Context(), event{})
 			require.NoError(t, err)
@@ -149,9 +134,7 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("QueuesInvocations", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{})
-
 		var group sync.WaitGroup
 		for range 5 {
 			group.Go(func() {
@@ -167,10 +150,8 @@ func TestInvoke(t *testing.T) {
 
 	t.Run("GoesOnWithoutItsCaller", func(t *testing.T) {
 		t.Parallel()
-
 		target := newTarget(t)
 		f := start(t, Config{})
-
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			<-target.called
@@ -179,7 +160,6 @@ func TestInvoke(t *testing.T) {
 
 		_, err := f.Invoke(ctx, event{"call": target.URL, "say": "done"})
 		require.ErrorIs(t, err, context.Canceled)
-
 		_, err = f.Invoke(ctx, event{})
 		require.ErrorIs(t, err, context.Canceled, "waits for the one before")
 
@@ -196,7 +176,6 @@ func TestFunction(t *testing.T) {
 
 		// The emulator reads LOG_LEVEL too, and ends on a level like this one.
 		f := start(t, Config{MemoryMB: 512, Env: map[string]string{"LOG_LEVEL": "loud", "AWS_REGION": "eu-west-1"}})
-
 		response, err := f.Invoke(t.Context(), event{"env": true})
 		require.NoError(t, err)
 
@@ -207,7 +186,6 @@ func TestFunction(t *testing.T) {
 		require.Equal(t, "echo", env["AWS_LAMBDA_FUNCTION_NAME"])
 		require.Equal(t, "512", env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"])
 		require.Equal(t, "JSON", env["AWS_LAMBDA_LOG_FORMAT"])
-
 		for key := range env {
 			switch {
 			case key == "LOG_LEVEL", key == "LANG", key == "PATH", key == "TZ":
@@ -222,9 +200,7 @@ func TestFunction(t *testing.T) {
 		t.Parallel()
 
 		var copied strings.Builder
-
 		f := start(t, Config{Output: &copied})
-
 		_, err := f.Invoke(t.Context(), event{"say": "hello"})
 		require.NoError(t, err)
 
@@ -239,11 +215,9 @@ func TestFunction(t *testing.T) {
 
 	t.Run("IsKilledAndStartedAnew", func(t *testing.T) {
 		t.Parallel()
-
 		target := newTarget(t)
 		f := start(t, Config{})
 		require.ErrorIs(t, f.Kill(), ErrNotRunning)
-
 		killed := make(chan error, 1)
 		go func() {
 			<-target.called
@@ -259,7 +233,6 @@ func TestFunction(t *testing.T) {
 		requireAnswer(t, f)
 
 		require.NoError(t, f.Kill())
-
 		response, err = f.Invoke(t.Context(), event{})
 		require.NoError(t, err)
 		require.True(t, response.Crashed, "killed between two invocations")
@@ -269,11 +242,9 @@ func TestFunction(t *testing.T) {
 
 	t.Run("StopsUntilItsTimeIsOver", func(t *testing.T) {
 		t.Parallel()
-
 		target := newTarget(t)
 		f := start(t, Config{Timeout: 2 * time.Second})
 		requireAnswer(t, f)
-
 		stopped := make(chan error, 1)
 		go func() {
 			<-target.called
@@ -289,10 +260,8 @@ func TestFunction(t *testing.T) {
 
 	t.Run("ContinuesAfterAStop", func(t *testing.T) {
 		t.Parallel()
-
 		target := newTarget(t)
 		f := start(t, Config{})
-
 		continued := make(chan error, 2)
 		go func() {
 			<-target.called
@@ -310,7 +279,6 @@ func TestFunction(t *testing.T) {
 
 	t.Run("RunsBesideAnother", func(t *testing.T) {
 		t.Parallel()
-
 		first, second := newTarget(t), newTarget(t)
 		f, g := start(t, Config{}), start(t, Config{})
 
@@ -337,10 +305,8 @@ func TestFunction(t *testing.T) {
 
 	t.Run("TellsItsPeakOfMemory", func(t *testing.T) {
 		t.Parallel()
-
 		f := start(t, Config{})
 		requireAnswer(t, f)
-
 		peak, err := f.PeakRSS()
 		if err != nil {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
@@ -353,7 +319,6 @@ func TestFunction(t *testing.T) {
 
 	t.Run("WantsWholeSeconds", func(t *testing.T) {
 		t.Parallel()
-
 		_, err := Open(t.Context(), Config{Timeout: 1500 * time.Millisecond})
 		require.ErrorContains(t, err, "the time limit 1.5s is not in whole seconds")
 	})
@@ -364,10 +329,8 @@ func TestEnds(t *testing.T) {
 
 	t.Run("WithClose", func(t *testing.T) {
 		t.Parallel()
-
 		target := newTarget(t)
 		f := start(t, Config{})
-
 		go func() {
 			<-target.called
 			f.Close()
@@ -380,19 +343,15 @@ func TestEnds(t *testing.T) {
 
 	t.Run("WithItsParent", func(t *testing.T) {
 		t.Parallel()
-
 		target := newTarget(t)
 		parent := exec.CommandContext(t.Context(), os.Args[0])
 		parent.Env = append(os.Environ(), "LAMBDATEST_ORPHAN="+target.URL)
 		parent.Stderr = os.Stderr
-
 		stdout, err := parent.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, parent.Start())
-
 		address, err := bufio.NewReader(stdout).ReadString('\n')
 		require.NoError(t, err)
-
 		emulator, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimSpace(address))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = emulator.Close() })
@@ -422,7 +381,6 @@ func newTarget(t *testing.T) *target {
 	target := &target{called: make(chan struct{}), answer: make(chan struct{}), left: make(chan struct{})}
 	target.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(target.called)
-
 		select {
 		case <-target.answer:
 		case <-r.Context().Done():
@@ -430,7 +388,6 @@ func newTarget(t *testing.T) *target {
 		}
 	}))
 	t.Cleanup(target.Close)
-
 	return target
 }
 
@@ -441,7 +398,6 @@ func start(t *testing.T, config Config) *Function {
 	require.NoError(t, err)
 
 	config.Bootstrap = bootstrap
-
 	return Start(t, config)
 }
 

@@ -29,9 +29,7 @@ func newOutput(take func(line string)) (*output, error) {
 	}
 
 	o := &output{read: read, write: write, take: take, ended: make(chan struct{}), seen: map[string]chan struct{}{}}
-
 	go o.collect()
-
 	return o, nil
 }
 
@@ -39,20 +37,16 @@ func (o *output) collect() {
 	defer close(o.ended)
 
 	lines := bufio.NewReader(o.read)
-
 	for {
 		line, err := lines.ReadString('\n')
 		line = strings.TrimSuffix(line, "\n")
-
 		text, number, marked := strings.Cut(line, mark)
 		if text != "" || (!marked && err == nil) {
 			o.take(text)
 		}
-
 		if marked {
 			o.reach(number)
 		}
-
 		if err != nil {
 			return
 		}
@@ -63,12 +57,10 @@ func (o *output) collect() {
 // mark of its own into the pipe and waits for it at the other end.
 func (o *output) sync() {
 	number, seen := o.expect()
-
 	if _, err := o.write.WriteString(mark + number + "\n"); err != nil { // closed
 		<-o.ended
 		return
 	}
-
 	select {
 	case <-seen:
 	case <-o.ended:
@@ -82,14 +74,12 @@ func (o *output) expect() (string, <-chan struct{}) {
 	o.marks++
 	number, seen := strconv.Itoa(o.marks), make(chan struct{})
 	o.seen[number] = seen
-
 	return number, seen
 }
 
 func (o *output) reach(number string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-
 	if seen, ok := o.seen[number]; ok {
 		close(seen)
 		delete(o.seen, number)

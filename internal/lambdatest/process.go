@@ -20,11 +20,9 @@ func (f *Function) PID() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-
 	if len(pids) == 0 {
 		return 0, ErrNotRunning
 	}
-
 	return pids[0], nil
 }
 
@@ -36,7 +34,6 @@ func (f *Function) Kill() error {
 	if err != nil {
 		return err
 	}
-
 	return poll(func() (bool, error) {
 		pids, err := f.pids()
 		return !slices.Contains(pids, pid), err
@@ -50,7 +47,6 @@ func (f *Function) Stop() error {
 	if err != nil {
 		return err
 	}
-
 	return poll(func() (bool, error) { return stopped(pid) })
 }
 
@@ -67,7 +63,6 @@ func (f *Function) PeakRSS() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-
 	return peakRSS(pid)
 }
 
@@ -76,11 +71,9 @@ func (f *Function) signal(signal syscall.Signal) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-
 	if err := syscall.Kill(pid, signal); err != nil {
 		return 0, fmt.Errorf("send %v to the bootstrap: %w", signal, err)
 	}
-
 	return pid, nil
 }
 

@@ -17,13 +17,11 @@ func children(parent int, name string) ([]int, error) {
 	name = name[:min(len(name), 15)] // TASK_COMM_LEN
 
 	var pids []int
-
 	for _, s := range stats {
 		if s.parent == parent && s.name == name && s.state != "Z" {
 			pids = append(pids, s.pid)
 		}
 	}
-
 	return pids, err
 }
 
@@ -32,7 +30,6 @@ func stopped(pid int) (bool, error) {
 	stats, err := readStats(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 
 	running := slices.ContainsFunc(stats, func(s stat) bool { return s.state != "T" })
-
 	return !running, err
 }
 
@@ -50,7 +47,6 @@ func readStats(pattern string) ([]stat, error) {
 	}
 
 	stats := make([]stat, 0, len(paths))
-
 	for _, path := range paths {
 		line, err := os.ReadFile(path)
 		if err != nil {
@@ -60,7 +56,6 @@ func readStats(pattern string) ([]stat, error) {
 		// The name may contain anything.
 		start, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 		s := stat{name: string(line[start+1 : end])}
-
 		_, err = fmt.Sscanf(string(line[:start])+string(line[end+1:]), "%d %s %d", &s.pid, &s.state, &s.parent)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
@@ -68,7 +63,6 @@ func readStats(pattern string) ([]stat, error) {
 
 		stats = append(stats, s)
 	}
-
 	return stats, nil
 }
 
@@ -77,13 +71,11 @@ func peakRSS(pid int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
 			return kib << 10, err
 		}
 	}
-
 	return 0, errors.New("no VmHWM: the process has ended")
 }

@@ -13,17 +13,14 @@ import (
 // children returns the living processes of that name and parent.
 func children(parent int, name string) ([]int, error) {
 	list, err := exec.Command("pgrep", "-x", "-P", strconv.Itoa(parent), name).Output() //nolint:noctx // ends at once
-
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 { // none
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {  // none
 		return nil, nil
 	}
-
 	if err != nil {
 		return nil, fmt.Errorf("pgrep: %w", err)
 	}
 
 	var pids []int
-
 	for field := range strings.FieldsSeq(string(list)) {
 		pid, err := strconv.Atoi(field)
 		if err != nil {
@@ -32,7 +29,6 @@ func children(parent int, name string) ([]int, error) {
 
 		pids = append(pids, pid)
 	}
-
 	return pids, nil
 }
 
@@ -42,7 +38,6 @@ func stopped(pid int) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("ps: %w", err)
 	}
-
 	return strings.HasPrefix(string(state), "T"), nil
 }
 

@@ -17,7 +17,6 @@ type Call struct {
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
 	return slices.Clone(s.calls)
 }
 
@@ -30,11 +29,9 @@ func (s *Server) WaitCalls(ctx context.Context, n int) error {
 		s.mu.Lock()
 		count, called := len(s.calls), s.called
 		s.mu.Unlock()
-
 		if count >= n {
 			return nil
 		}
-
 		select {
 		case <-called:
 		case <-ctx.Done():
@@ -51,13 +48,11 @@ func (s *Server) meet(asked request) Fault {
 	s.calls = append(s.calls, Call(asked))
 	close(s.called)
 	s.called = make(chan struct{})
-
 	if len(s.script) == 0 {
 		return s.always
 	}
 
 	fault := s.script[0]
 	s.script = s.script[1:]
-
 	return fault
 }

@@ -50,7 +50,6 @@ func Repeat(n int, f Fault) []Fault {
 	for i := range faults {
 		faults[i] = f
 	}
-
 	return faults
 }
 

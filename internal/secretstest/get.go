@@ -34,24 +34,19 @@ func (s *Server) getSecretValue(r *http.Request) ([]byte, *awsjson.Error) {
 	}
 
 	fault := s.meet(asked)
-
 	if fault.hang {
 		s.Hang(r.Context())
 		awsjson.Abort()
 	}
-
 	if !s.Pause(r.Context(), fault.latency) {
 		awsjson.Abort()
 	}
-
 	if fault.err != nil {
 		return nil, fault.err
 	}
-
 	if err := s.refuseSignature(r); err != nil {
 		return nil, err
 	}
-
 	return s.lookUp(asked)
 }
 
@@ -62,7 +57,6 @@ func readRequest(r *http.Request) (request, error) {
 	if err == nil {
 		err = json.Unmarshal(body, &asked)
 	}
-
 	return asked, err
 }
 
@@ -85,7 +79,6 @@ func (s *Server) lookUp(asked request) ([]byte, *awsjson.Error) {
 		return nil, refuse("ResourceNotFoundException",
 			"Secrets Manager can't find the specified secret value for staging label: "+stage)
 	}
-
 	return encode(kept, v)
 }
 
@@ -99,7 +92,6 @@ func encode(kept *secret, v *version) ([]byte, *awsjson.Error) {
 			Status: http.StatusInternalServerError, Code: "InternalServiceError", Message: err.Error(),
 		}
 	}
-
 	return body, nil
 }
 
@@ -109,7 +101,6 @@ func (s *Server) find(id string) *secret {
 			return kept
 		}
 	}
-
 	return nil
 }
 

@@ -46,7 +46,6 @@ func (s *Server) SetPending(arn, secretString string) {
 func (s *Server) Promote(arn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
 	if kept := s.secrets[arn]; kept != nil {
 		if pending := kept.find("", Pending); pending != nil {
 			kept.move(Current, pending)
@@ -77,15 +76,12 @@ func (k *secret) move(stage string, to *version) {
 	if from == to {
 		return
 	}
-
 	if from != nil {
 		from.stages = slices.DeleteFunc(from.stages, func(s string) bool { return s == stage })
 	}
-
 	if to != nil {
 		to.stages = append(to.stages, stage)
 	}
-
 	if stage == Current && from != nil {
 		k.move(Previous, from)
 	}
@@ -98,7 +94,6 @@ func (k *secret) find(id, stage string) *version {
 			return v
 		}
 	}
-
 	return nil
 }
 
@@ -107,7 +102,6 @@ var suffix = regexp.MustCompile(`-[A-Za-z0-9]{6}$`)
 
 func (k *secret) name() string {
 	_, name, _ := strings.Cut(k.arn, ":secret:")
-
 	return suffix.ReplaceAllString(name, "")
 }
 

@@ -31,7 +31,6 @@ func get(ctx context.Context, srv *secretstest.Server, id, stage string) (*secre
 	if stage != "" {
 		input.VersionStage = aws.String(stage)
 	}
-
 	return newClient(srv, 1).GetSecretValue(ctx, input)
 }
 
@@ -56,10 +55,8 @@ func TestServer(t *testing.T) {
 
 	t.Run("AnswersTheCurrentString", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, `{"username":"relay"}`)
-
 		out, err := get(t.Context(), srv, arn, "")
 		require.NoError(t, err)
 		require.JSONEq(t, `{"username":"relay"}`, aws.ToString(out.SecretString))
@@ -73,10 +70,8 @@ func TestServer(t *testing.T) {
 
 	t.Run("AnswersAnEmptyString", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "")
-
 		out, err := get(t.Context(), srv, arn, "")
 		require.NoError(t, err)
 		require.NotNil(t, out.SecretString)
@@ -85,10 +80,8 @@ func TestServer(t *testing.T) {
 
 	t.Run("AnswersBinary", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.SetBinary(arn, []byte{0, 1, 255})
-
 		out, err := get(t.Context(), srv, arn, "")
 		require.NoError(t, err)
 		require.Nil(t, out.SecretString)
@@ -97,10 +90,8 @@ func TestServer(t *testing.T) {
 
 	t.Run("FindsASecretByNameAndByPartialARN", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "x")
-
 		for _, id := range []string{"outbox/relay", "arn:aws:secretsmanager:us-east-1:123456789012:secret:outbox/relay"} {
 			_, err := get(t.Context(), srv, id, "")
 			require.NoError(t, err)
@@ -109,7 +100,6 @@ func TestServer(t *testing.T) {
 
 	t.Run("MovesTheStagesOfARotation", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Promote(arn)
 		srv.Set(arn, "first")
@@ -121,7 +111,6 @@ func TestServer(t *testing.T) {
 		srv.Promote(arn)
 		requireString(t, srv, "", "second")
 		requireString(t, srv, secretstest.Previous, "first")
-
 		_, err := get(t.Context(), srv, arn, secretstest.Pending)
 		requireCode(t, err, "ResourceNotFoundException")
 
@@ -132,13 +121,11 @@ func TestServer(t *testing.T) {
 
 	t.Run("FindsAVersionByItsID", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "first")
 		before, err := get(t.Context(), srv, arn, "")
 		require.NoError(t, err)
 		srv.Set(arn, "second")
-
 		out, err := newClient(srv, 1).GetSecretValue(t.Context(),
 			&secretsmanager.GetSecretValueInput{SecretId: aws.String(arn), VersionId: before.VersionId})
 		require.NoError(t, err)
@@ -147,14 +134,12 @@ func TestServer(t *testing.T) {
 
 	t.Run("RefusesASecretThatDoesNotExist", func(t *testing.T) {
 		t.Parallel()
-
 		_, err := get(t.Context(), secretstest.New(t), arn, "")
 		requireCode(t, err, "ResourceNotFoundException")
 	})
 
 	t.Run("RecordsWhatCallsAskedFor", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "x")
 		requireString(t, srv, "", "x")
@@ -166,10 +151,8 @@ func TestServer(t *testing.T) {
 
 	t.Run("RefusesAnUnsignedCall", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "x")
-
 		client := secretsmanager.New(secretsmanager.Options{
 			BaseEndpoint: aws.String(srv.URL()), Region: "us-east-1", Credentials: aws.AnonymousCredentials{},
 		})
@@ -179,7 +162,6 @@ func TestServer(t *testing.T) {
 
 	t.Run("RefusesOtherOperations", func(t *testing.T) {
 		t.Parallel()
-
 		_, err := newClient(secretstest.New(t), 1).ListSecrets(t.Context(), &secretsmanager.ListSecretsInput{})
 		requireCode(t, err, "UnknownOperationException")
 	})
@@ -190,11 +172,9 @@ func TestFaults(t *testing.T) {
 
 	t.Run("ThrottlesTheFirstTwoCalls", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "x")
 		srv.Script(secretstest.Repeat(2, secretstest.Throttle())...)
-
 		for range 2 {
 			_, err := get(t.Context(), srv, arn, "")
 			requireCode(t, err, "ThrottlingException")
@@ -203,7 +183,6 @@ func TestFaults(t *testing.T) {
 		requireString(t, srv, "", "x")
 		require.Equal(t, 3, srv.CallCount())
 	})
-
 	for code, fault := range map[string]secretstest.Fault{
 		"ResourceNotFoundException": secretstest.NotFound(),
 		"AccessDeniedException":     secretstest.AccessDenied(),
@@ -212,11 +191,9 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run("Answers"+code+"UntilCleared", func(t *testing.T) {
 			t.Parallel()
-
 			srv := secretstest.New(t)
 			srv.Set(arn, "x")
 			srv.Always(fault)
-
 			for range 2 {
 				_, err := get(t.Context(), srv, arn, "")
 				requireCode(t, err, code)
@@ -229,14 +206,11 @@ func TestFaults(t *testing.T) {
 
 	t.Run("HangsUntilTheClientGoesAway", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "x")
 		srv.Script(secretstest.Hang())
-
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
-
 		go func() {
 			_, err := get(ctx, srv, arn, "")
 			failed <- err
@@ -250,12 +224,9 @@ func TestFaults(t *testing.T) {
 
 	t.Run("EndsHangsWhenTheServerCloses", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Always(secretstest.Hang())
-
 		failed := make(chan error, 1)
-
 		go func() {
 			_, err := get(t.Context(), srv, arn, "")
 			failed <- err
@@ -268,20 +239,16 @@ func TestFaults(t *testing.T) {
 
 	t.Run("AnswersLate", func(t *testing.T) {
 		t.Parallel()
-
 		srv := secretstest.New(t)
 		srv.Set(arn, "x")
 		srv.Always(secretstest.Latency(20 * time.Millisecond))
-
 		start := time.Now()
-
 		requireString(t, srv, "", "x")
 		require.GreaterOrEqual(t, time.Since(start), 20*time.Millisecond)
 	})
 
 	t.Run("StopsWaitingForCallsWithTheContext", func(t *testing.T) {
 		t.Parallel()
-
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.ErrorIs(t, secretstest.New(t).WaitCalls(ctx, 1), context.Canceled)

@@ -37,7 +37,6 @@ func New(t TB) *Server {
 	}
 
 	t.Cleanup(s.Close)
-
 	return s
 }
 
@@ -47,7 +46,6 @@ func Start() (*Server, error) {
 	if err := s.Serve(s, "127.0.0.1:0", false); err != nil {
 		return nil, err
 	}
-
 	return s, nil
 }
 
@@ -56,7 +54,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var err *awsjson.Error
 
 	var body []byte
-
 	if awsjson.Operation(r, "secretsmanager") == "GetSecretValue" {
 		body, err = s.getSecretValue(r)
 	} else {
@@ -64,10 +61,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	awsjson.WriteHeaders(w, "00000000-0000-4000-9000-000000000000")
-
 	if err != nil {
 		w.WriteHeader(err.Status)
-
 		body = err.Body()
 	}
 
@@ -76,6 +71,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) refuseSignature(r *http.Request) *awsjson.Error {
 	_, err := awsjson.ReadSignature(r, time.Now())
-
 	return err
 }

@@ -11,7 +11,6 @@ import (
 
 func TestOperation(t *testing.T) {
 	t.Parallel()
-
 	for name, c := range map[string]struct{ method, target, operation string }{
 		"ReadsTheTarget":            {http.MethodPost, "AWSEvents.PutEvents", "PutEvents"},
 		"LeavesOtherServicesAlone":  {http.MethodPost, "secretsmanager.GetSecretValue", ""},
@@ -21,7 +20,6 @@ func TestOperation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
 			r := &http.Request{Method: c.method, Header: http.Header{"X-Amz-Target": {c.target}}}
 			require.Equal(t, c.operation, awsjson.Operation(r, "AWSEvents"))
 		})
@@ -33,7 +31,6 @@ func TestError(t *testing.T) {
 
 	t.Run("HasAWSsShape", func(t *testing.T) {
 		t.Parallel()
-
 		err := &awsjson.Error{Status: 400, Code: "ValidationException", Message: `a "quoted" word`}
 		require.JSONEq(t, `{"__type":"ValidationException","message":"a \"quoted\" word"}`, string(err.Body()))
 	})

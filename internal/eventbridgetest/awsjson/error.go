@@ -28,7 +28,6 @@ func (e *Error) Body() []byte {
 	if err != nil {
 		return nil // two strings always marshal
 	}
-
 	return body
 }
 

@@ -12,7 +12,6 @@ func Operation(r *http.Request, service string) string {
 	if !ok || r.Method != http.MethodPost {
 		return ""
 	}
-
 	return name
 }
 

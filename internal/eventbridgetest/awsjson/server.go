@@ -34,7 +34,6 @@ func (s *Server) Serve(handler http.Handler, addr string, secure bool) error {
 	} else {
 		s.http.Start()
 	}
-
 	return nil
 }
 
@@ -50,7 +49,6 @@ func (s *Server) CertificatePEM() []byte {
 	if certificate == nil {
 		return nil
 	}
-
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
 }
 
@@ -70,7 +68,6 @@ func (s *Server) Pause(ctx context.Context, d time.Duration) bool {
 
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-
 	select {
 	case <-timer.C:
 		return true

@@ -34,7 +34,6 @@ func ReadSignature(r *http.Request, now time.Time) (Signature, *Error) {
 
 	sig := Signature{}
 	sig.Algorithm, _, _ = strings.Cut(authorization, " ")
-
 	if sig.Algorithm != SigV4 && sig.Algorithm != SigV4A {
 		return sig, incomplete("Unsupported AWS 'algorithm': '" + sig.Algorithm + "'.")
 	}
@@ -45,7 +44,6 @@ func ReadSignature(r *http.Request, now time.Time) (Signature, *Error) {
 	}
 
 	sig.SignedAt = signedAt
-
 	return sig, checkSkew(signedAt, now)
 }
 
@@ -62,7 +60,6 @@ func checkSkew(signedAt, now time.Time) *Error {
 	if signedAt.After(now) {
 		state, relation, bound = "not yet current", "later", now.Add(MaxSkew)
 	}
-
 	return &Error{http.StatusForbidden, "InvalidSignatureException", fmt.Sprintf(
 		"Signature %s: %s is now %s than %s (%s %s 5 min.)", state, signedAt.Format(amzDate), relation,
 		bound.UTC().Format(amzDate), now.UTC().Format(amzDate), map[bool]string{true: "+", false: "-"}[signedAt.After(now)],

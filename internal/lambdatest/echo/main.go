@@ -44,18 +44,15 @@ func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err := json.Unmarshal(raw, &event); err != nil {
 		return nil, err
 	}
-
 	if event.Say != "" {
 		fmt.Println(event.Say)
 		fmt.Fprintln(os.Stderr, event.Say)
 	}
-
 	if event.Call != "" {
 		if err := call(ctx, event.Call); err != nil {
 			return nil, err
 		}
 	}
-
 	switch {
 	case event.Exit:
 		os.Exit(7)
@@ -68,18 +65,15 @@ func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 	case event.Env:
 		return environment(), nil
 	}
-
 	return raw, nil
 }
 
 func environment() map[string]string {
 	env := map[string]string{}
-
 	for _, entry := range os.Environ() {
 		key, value, _ := strings.Cut(entry, "=")
 		env[key] = value
 	}
-
 	return env
 }
 
@@ -95,6 +89,5 @@ func call(ctx context.Context, address string) error {
 	}
 
 	_, err = io.Copy(io.Discard, response.Body)
-
 	return errors.Join(err, response.Body.Close())
 }

@@ -40,7 +40,7 @@ func newDispatcher(publisher Publisher, config Config, buses *buses, suspects *s
 
 // publish sends the events of a batch and returns an outcome for each, in no
 // particular order. It is over by until; what could not be sent by then is
-// Unsent.
+// Held.
 func (d *dispatcher) publish(ctx context.Context, events []Event, claimed, until time.Time) []Outcome {
 	requests, outcomes := d.publisher.Pack(d.suspects.sendable(events))
 	var rounds []*round

@@ -43,6 +43,7 @@ type fakeStore struct {
 	connects int
 	open     int
 	claims   []outbox.Claim
+	longest  time.Duration // from a claim to its settling
 }
 
 func newStore(events ...outbox.Event) *fakeStore {
@@ -112,8 +113,9 @@ func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
 }
 
 type fakeSession struct {
-	store  *fakeStore
-	broken bool
+	store   *fakeStore
+	broken  bool
+	claimed time.Time // when it last locked rows
 }
 
 func (f *fakeSession) begin() (*fakeStore, func()) {
@@ -147,6 +149,7 @@ func (f *fakeSession) claim(s *fakeStore, claim outbox.Claim) (outbox.Batch, err
 	}
 	var batch outbox.Batch
 	bytes := 0
+	f.claimed = time.Now()
 	for _, row := range s.rows {
 		if batch.Locked == claim.Rows {
 			break
@@ -184,6 +187,7 @@ func (f *fakeSession) Settle(_ context.Context, settlement outbox.Settlement, ne
 			return outbox.Batch{}, outbox.Receipt{}, f.fail(err)
 		}
 	}
+	s.longest = max(s.longest, time.Since(f.claimed))
 	receipt := outbox.Receipt{Committed: true, Missing: s.write(settlement)}
 	f.release(s)
 	if next == nil {

@@ -16,7 +16,7 @@ var ErrRefused = errors.New("refused by the database")
 
 // ErrUnreadable marks the error of a claim that met a row whose text the
 // database cannot produce. It comes with ErrRefused.
-var ErrUnreadable = errors.New("a row cannot be read")
+var ErrUnreadable = errors.New("the database cannot read the row")
 
 // Store is where the rows are.
 type Store interface {

@@ -92,6 +92,13 @@ func (s *suspects) unrecordable(seq int64, err error) {
 	s.leftOut[seq] = fmt.Errorf("event with seq %d: its outcome could not be recorded; if it was accepted, it will be sent again: %w", seq, err)
 }
 
+// unreadable leaves a row out whose text the store cannot produce.
+func (s *suspects) unreadable(seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leftOut[seq] = fmt.Errorf("event with seq %d: %w; it stays pending until it is put right or removed", seq, ErrUnreadable)
+}
+
 // record keeps rows out of claims: what became of them is known, and the store is
 // yet to hear of it.
 func (s *suspects) record(seqs []int64) {

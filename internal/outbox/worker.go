@@ -36,6 +36,7 @@ type batch struct {
 	Batch
 	scan    scan
 	asked   int
+	blind   bool
 	claimed time.Time
 }
 
@@ -103,8 +104,8 @@ func (w *worker) claim(ctx context.Context) (*batch, error) {
 }
 
 // shrink makes the next claim a small one, since this one may have been too much
-// for the database. A lone row whose text it cannot produce is claimed without
-// its text: it can never be published.
+// for the database. Where it was one row whose text cannot be produced, the next
+// claim is blind, to learn which row that is.
 func (w *worker) shrink(claim *Claim, err error) {
 	w.blind = errors.Is(err, ErrUnreadable) && claim.Rows == 1
 	w.rows = 1
@@ -131,7 +132,7 @@ func (w *worker) ask() (*Claim, *batch) {
 		WithoutBuses: leftOut,
 		WithoutSeqs:  w.run.suspects.notToClaim(),
 	}
-	return claim, &batch{scan: scan, asked: claim.Rows}
+	return claim, &batch{scan: scan, asked: claim.Rows, blind: w.blind}
 }
 
 // rateRows is how many rows can be published within a few seconds under the
@@ -162,8 +163,19 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 
 // publish sends the batch and returns an outcome for each of its events.
 func (w *worker) publish(ctx context.Context, batch *batch) []Outcome {
+	if batch.blind {
+		return w.passOver(batch)
+	}
 	until := w.run.budget.publishUntil(batch.claimed)
 	return w.run.dispatcher.publish(ctx, batch.Events, batch.claimed, until)
+}
+
+// passOver leaves the row of a blind claim to the next run. It is not taken for
+// poison: another relay may have been at the one that could not be read.
+func (w *worker) passOver(batch *batch) []Outcome {
+	event := &batch.Events[0]
+	w.run.suspects.unreadable(event.Seq)
+	return []Outcome{{Event: event, Verdict: Unanswered}}
 }
 
 // settle records the outcomes and, if there is time for another batch, claims

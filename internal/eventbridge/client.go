@@ -1,6 +1,7 @@
 package eventbridge
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -23,8 +24,26 @@ func newClient(cfg aws.Config, config Config) *sdk.Client {
 	return sdk.NewFromConfig(cfg, func(o *sdk.Options) {
 		o.Retryer = aws.NopRetryer{}
 		o.RetryMaxAttempts = 1 // AWS_MAX_ATTEMPTS is for clients without a relay behind them
-		o.HTTPClient = newHTTPClient(cfg.HTTPClient, config)
+		o.HTTPClient = limited{newHTTPClient(cfg.HTTPClient, config)}
 	})
+}
+
+// replyMax is more than any reply to our calls has, in bytes.
+const replyMax = 1 << 20
+
+// limited is a client that reads no more of a reply than it can need: the rest is cut off, and the reply unreadable.
+type limited struct{ aws.HTTPClient }
+
+// Do sends a request.
+func (l limited) Do(request *http.Request) (*http.Response, error) {
+	response, err := l.HTTPClient.Do(request)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, replyMax), response.Body}
+	}
+	return response, err
 }
 
 // newHTTPClient tunes the SDK's own HTTP client, with what the SDK's settings made of it (AWS_CA_BUNDLE). Any other is its

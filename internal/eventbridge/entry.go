@@ -67,6 +67,8 @@ func checkArguments(event *outbox.Event, source string) *entryFault {
 	switch year := event.CreatedAt.UTC().Year(); {
 	case !validBus(event.Bus):
 		return invalidArgument("EventBusName", "topic is neither the name nor the ARN of an event bus")
+	case event.ID == "":
+		return invalidArgument("Detail", "id is NULL or empty")
 	case event.Type == "":
 		return invalidArgument("DetailType", "event_type is empty")
 	case len(event.Type) > maxDetailType && utf8.RuneCountInString(event.Type) > maxDetailType:
@@ -77,7 +79,7 @@ func checkArguments(event *outbox.Event, source string) *entryFault {
 			"NotAuthorizedForSourceException",
 			"Not authorized for the source: the prefix \"" + awsPrefix + "\" is reserved by AWS.",
 		}
-	case event.CreatedAt.IsZero():
+	case event.Timeless:
 		return invalidArgument("Time", "created_at is NULL or no finite time")
 	case year < 0 || year > maxYear:
 		return invalidArgument("Time", fmt.Sprintf("created_at is in the year %d, RFC 3339 ends at %d", year, maxYear))

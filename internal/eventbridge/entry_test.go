@@ -16,7 +16,7 @@ func TestABadEventIsPoisonAndItsNeighboursAreNot(t *testing.T) {
 	at := func(year int) func(*outbox.Event) {
 		return func(e *outbox.Event) { e.CreatedAt = time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC) }
 	}
-	never := func(e *outbox.Event) { e.CreatedAt = time.Time{} }
+	never := func(e *outbox.Event) { e.Timeless = true }
 	oversized := func(e *outbox.Event) { e.Oversized, e.TextBytes, e.Payload = true, 3_000_000, "" }
 	for _, test := range []struct {
 		envelope      Envelope

@@ -42,6 +42,9 @@ type failure struct {
 	lone outbox.Verdict
 }
 
+// certainlyLarge is a size in bytes for which a bus may refuse an event: some Regions take 256 KB.
+const certainlyLarge = 200_000
+
 // refusal turns a failed request into what Publisher.Send promises: a lone culprit is an outcome.
 func refusal(request outbox.Request, f failure) ([]outbox.Outcome, error) {
 	if f.Fault != outbox.Refused || len(request.Entries) > 1 {
@@ -51,7 +54,7 @@ func refusal(request outbox.Request, f failure) ([]outbox.Outcome, error) {
 	entry := request.Entries[0]
 	return []outbox.Outcome{{
 		Event: entry.Event, Verdict: f.lone, Code: f.Code, Message: fmt.Sprintf("%s (%d bytes)", f.Message, entry.Size),
-		Doubtful: f.Code != codeTooLarge,
+		Doubtful: f.Code != codeTooLarge || entry.Size < certainlyLarge,
 	}}, nil
 }
 

@@ -16,7 +16,8 @@ const (
 	// restsMax is how many rests of a bus a run waits for that has nothing
 	// else to do. One that polls anyway does not count them.
 	restsMax = 5
-	// blockedMax bounds the buses that claims leave out one by one.
+	// blockedMax bounds the buses that claims leave out one by one. Where so
+	// many are blocked, the run ends.
 	blockedMax = 1000
 )
 

@@ -13,8 +13,9 @@ type Event struct {
 	Headers       string        // JSON text; empty when NULL or not transferred
 	Source        string        // EventBridge Source; empty: the publisher's default
 	Bus           string        // name or ARN of the event bus; never empty
-	CreatedAt     time.Time     // UTC, microseconds; zero when the row's value is no finite time
-	Age           time.Duration // from CreatedAt to the claim, both by the database's clock
+	CreatedAt     time.Time     // UTC, microseconds
+	Timeless      bool          // the row's created_at is NULL or infinite, so CreatedAt is none
+	Age           time.Duration // from CreatedAt to the claim, both by the database's clock; within a hundred years
 	Attempts      int           // failures of this entry so far
 	TextBytes     int           // bytes of the payload's and headers' text
 	Oversized     bool          // payload or headers are over Claim.EventBytes, so neither was transferred

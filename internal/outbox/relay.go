@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -123,9 +124,13 @@ func (r *run) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && r.budget.allows(time.Now()) && r.suspects.bearable() && r.buses.bearable()
 }
 
-// fail adds to the error of the run.
+// fail adds to the error of the run, what several workers say only once.
 func (r *run) fail(errs ...error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.errs = append(r.errs, errs...)
+	for _, err := range errs {
+		if !slices.ContainsFunc(r.errs, func(known error) bool { return known.Error() == err.Error() }) {
+			r.errs = append(r.errs, err)
+		}
+	}
 }

@@ -455,6 +455,28 @@ func TestRelayBoundsTheListOfBusesInItsError(t *testing.T) {
 	})
 }
 
+func TestRelayFindsTheRowThatFailsTheOnlyRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(10, 1, "b")...), newPublisher()
+		publisher.answer = func(request outbox.Request) error {
+			for _, entry := range request.Entries {
+				if entry.Event.Seq == 4 {
+					return unavailable()
+				}
+			}
+			return nil
+		}
+		var err error
+		for range 3 { // the probe is taken by lot: it can be the culprit itself
+			_, err = drain(t, store, publisher, config(), time.Minute)
+			require.Error(t, err)
+		}
+		require.Equal(t, []int64{4}, store.pending())
+		require.Empty(t, publisher.acceptedAgain())
+	})
+}
+
 func TestRelayIgnoresAnAdditionalWorkerThatCannotConnect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ type report struct {
 func (r *report) accepted(latency time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latencies.add(latency)
+	r.latencies.add(max(0, latency)) // created_at may be in the future
 }
 
 // settled notes a batch and what was recorded of it.

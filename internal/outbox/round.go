@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -41,9 +42,9 @@ func (r *round) run(ctx context.Context, requests []Request) {
 		return
 	}
 	if r.dispatcher.buses.suspect(r.bus) {
-		probe := probeOf(requests)
-		r.deliver(ctx, requests[probe])
-		requests = slices.Delete(slices.Clone(requests), probe, probe+1)
+		probe, rest := probeOf(requests)
+		r.deliver(ctx, probe)
+		requests = rest
 	}
 	var wait sync.WaitGroup
 	for _, request := range requests {
@@ -52,10 +53,20 @@ func (r *round) run(ctx context.Context, requests []Request) {
 	wait.Wait()
 }
 
-// probeOf chooses the request that tells whether a bus is there: one without a
-// suspect row, if there is one.
-func probeOf(requests []Request) int {
-	return max(0, slices.IndexFunc(requests, func(r Request) bool { return !r.Entries[0].Event.Alone }))
+// probeOf chooses an entry that tells whether a bus is there, and returns it as a
+// request before the others. It is a lone one that is not suspect, if there is
+// such, and another one each time: a single row may be what made all fail.
+func probeOf(requests []Request) (probe Request, rest []Request) {
+	at := max(0, slices.IndexFunc(requests, func(r Request) bool { return !r.Entries[0].Event.Alone }))
+	entries := requests[at].Entries
+	i := rand.IntN(len(entries))
+	probe = Request{Bus: requests[at].Bus, Entries: entries[i : i+1 : i+1]}
+	rest = slices.Delete(slices.Clone(requests), at, at+1)
+	if len(entries) > 1 {
+		others := slices.Delete(slices.Clone(entries), i, i+1)
+		rest = append(rest, Request{Bus: probe.Bus, Entries: others})
+	}
+	return probe, rest
 }
 
 // uncheckable keeps that the bus could not be checked; no row is to blame.
@@ -69,6 +80,11 @@ func (r *round) uncheckable(ctx context.Context, requests []Request, err error) 
 	default:
 		r.err = err
 	}
+	r.leave(requests, verdict)
+}
+
+// leave keeps that requests were not sent.
+func (r *round) leave(requests []Request, verdict Verdict) {
 	for _, request := range requests {
 		r.add(untold(request, verdict))
 	}
@@ -155,6 +171,9 @@ func (r *round) doubt(outcome Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.doubtful = append(r.doubtful, outcome)
+	if r.err == nil && !r.dispatcher.buses.takes(r.bus) {
+		r.err = outcome.requestError(Refused) // before all are cut up, see whether one goes through
+	}
 }
 
 // fail keeps that a request failed as a whole. A bus that throttles is there: its
@@ -197,7 +216,6 @@ func (r *round) conclude() {
 	takesOthers := d.buses.takes(r.bus)
 	for _, outcome := range r.doubtful {
 		if !takesOthers {
-			r.err = outcome.requestError(Refused)
 			d.suspects.mark(outcome.Event.Seq)
 			outcome = Outcome{Event: outcome.Event, Verdict: Unanswered}
 		}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -68,8 +69,12 @@ func checkClaimColumns(columns []pgconn.FieldDescription) error {
 	return nil
 }
 
+// ageMax bounds ages, which are to be added up: created_at may be anything.
+const ageMax = 100 * 365 * 24 * time.Hour
+
 func event(r row) outbox.Event {
-	created := r.time(colCreatedAt)
+	created, known := r.time(colCreatedAt)
+	claimed, _ := r.time(colClaimedAt)
 	event := outbox.Event{
 		Seq:           r.int8(colSeq),
 		ID:            r.text(colID),
@@ -81,12 +86,13 @@ func event(r row) outbox.Event {
 		Source:        r.text(colSource),
 		Bus:           r.text(colBus),
 		CreatedAt:     created,
+		Timeless:      !known,
 		Attempts:      r.int4(colAttempts),
 		TextBytes:     r.int4(colTextBytes),
 		Oversized:     r.bool(colOversized),
 	}
-	if !created.IsZero() {
-		event.Age = r.time(colClaimedAt).Sub(created)
+	if known {
+		event.Age = max(-ageMax, min(claimed.Sub(created), ageMax))
 	}
 	return event
 }

@@ -256,7 +256,8 @@ func TestAnyTimeOfCreationCanBeClaimed(t *testing.T) {
 	require.Len(t, batch.Events, len(times))
 	for i, created := range times {
 		require.Equal(t, created.instant, batch.Events[i].CreatedAt, created.sql)
-		if created.instant.IsZero() {
+		require.Equal(t, strings.Contains(created.sql, "infinity"), batch.Events[i].Timeless, created.sql)
+		if batch.Events[i].Timeless {
 			require.Zero(t, batch.Events[i].Age, created.sql)
 		}
 	}
@@ -380,4 +381,32 @@ func TestClaimTellsARowThatCannotBeRead(t *testing.T) {
 
 	require.ErrorIs(t, err, outbox.ErrUnreadable)
 	require.ErrorContains(t, err, "division by zero")
+}
+
+// Any column of text can be long.
+func TestARowWithEndlessNamesIsOversized(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.Exec(t, `INSERT INTO outbox (seq, event_type, payload, aggregate_id)
+		SELECT n, 'named', '{}', repeat('x', 2000000) FROM generate_series(1, 20) AS n`)
+
+	batch := claim(t, db.session(t), everything)
+
+	require.NotEmpty(t, batch.Events)
+	for _, event := range batch.Events {
+		require.True(t, event.Oversized)
+		require.Greater(t, event.TextBytes, 2_000_000)
+		require.Len(t, event.AggregateID, 2_000)
+	}
+}
+
+func TestManyPausedBusesCostAClaimLittle(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.pending(t, 500)
+	db.Exec(t, "INSERT INTO outbox_paused (topic) SELECT 'bus-' || n FROM generate_series(1, 20000) AS n; ANALYZE outbox_paused")
+
+	require.Len(t, claim(t, db.session(t), everything).Events, 500)
 }

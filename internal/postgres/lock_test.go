@@ -64,7 +64,7 @@ func TestRowsAreFreeAgainWhenTheirSession(t *testing.T) {
 		},
 		"IsTerminated": func(t *testing.T, db *database, session outbox.Session, _ net.Conn) {
 			t.Helper()
-			require.Equal(t, 1, db.TerminateSessions(t))
+			require.Positive(t, db.TerminateSessions(t))
 			_, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(3)}, nil)
 			require.Error(t, err)
 			require.False(t, receipt.Committed)

@@ -96,7 +96,7 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 		"UPDATE outbox SET topic = NULL",
 		"TRUNCATE outbox",
 		"SELECT nextval('outbox_seq_seq')",
-		"SELECT FROM outbox_failed",
+		"SELECT payload FROM outbox_failed",
 		"UPDATE outbox_failed SET error_code = ''",
 		"DELETE FROM outbox_failed",
 		"INSERT INTO outbox_paused (topic) VALUES ('*')",

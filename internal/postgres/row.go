@@ -28,17 +28,17 @@ func (r row) int4(i int) int {
 
 func (r row) bool(i int) bool { return len(r[i]) == 1 && r[i][0] == 1 }
 
-// time reads a timestamptz. Infinity is no point in time and reads as zero.
-func (r row) time(i int) time.Time {
+// time reads a timestamptz. NULL and infinity are no points in time.
+func (r row) time(i int) (at time.Time, ok bool) {
 	if len(r[i]) != 8 {
-		return time.Time{}
+		return time.Time{}, false
 	}
 	switch micros := r.int8(i); micros {
 	case math.MaxInt64, math.MinInt64:
-		return time.Time{}
+		return time.Time{}, false
 	default:
 		const second = 1_000_000
-		return time.Unix(epoch+micros/second, micros%second*1000).UTC()
+		return time.Unix(epoch+micros/second, micros%second*1000).UTC(), true
 	}
 }
 

@@ -25,10 +25,13 @@ func (s *session) addSettlement(p *pipeline, settlement outbox.Settlement) chang
 	return rows
 }
 
-// by is a statement that returns the seq of each row that it changed.
+// by is a statement that returns the seq of each row that it changed, and NULL
+// for one whose change did not last.
 func (c changed) by(name string) step {
 	return step{name: name, row: func(r row) error {
-		c[r.int8(0)] = true
+		if r[0] != nil {
+			c[r.int8(0)] = true
+		}
 		return nil
 	}}
 }

@@ -336,3 +336,41 @@ func TestRecordDefersARowOnce(t *testing.T) {
 	require.NoError(t, session.Record(t.Context(), deferral))
 	require.Equal(t, 2, db.QueryInt(t, "SELECT attempts FROM outbox WHERE seq = 1"))
 }
+
+// What the failed table does not keep is not deleted.
+func TestAnEventIsNotLostWhenTheFailedTableDropsIt(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.pending(t, 2)
+	db.Exec(t, `CREATE FUNCTION drop_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+		CREATE TRIGGER drop_change BEFORE INSERT ON outbox_failed FOR EACH ROW WHEN (new.seq = 2) EXECUTE FUNCTION drop_change()`)
+	session := db.session(t)
+	claim(t, session, everything)
+
+	_, receipt, err := session.Settle(t.Context(), outbox.Settlement{Failed: []outbox.Failure{{Seq: 1}, {Seq: 2}}}, nil)
+
+	require.NoError(t, err)
+	require.Equal(t, []int64{2}, receipt.Missing)
+	require.Equal(t, 1, db.QueryInt(t, "SELECT count(*) FROM outbox WHERE seq = 2 AND published_at IS NULL"))
+}
+
+// A trigger can undo a change that the statement has made.
+func TestAChangeThatATriggerUndoesIsReported(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.pending(t, 3)
+	db.Exec(t, `CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN new.published_at := NULL; new.retry_at := NULL; RETURN new; END $$;
+		CREATE TRIGGER undo BEFORE UPDATE ON outbox FOR EACH ROW WHEN (old.seq > 1) EXECUTE FUNCTION undo()`)
+	session := db.session(t)
+	claim(t, session, everything)
+
+	_, receipt, err := session.Settle(t.Context(), outbox.Settlement{
+		Published: []int64{1, 2}, Deferred: []outbox.Deferral{{Seq: 3, Delay: time.Hour}},
+	}, nil)
+
+	require.NoError(t, err)
+	require.Equal(t, []int64{2, 3}, receipt.Missing)
+}

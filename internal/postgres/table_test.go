@@ -100,7 +100,7 @@ const ownTable = `
 	DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'outbox_relay') THEN CREATE ROLE outbox_relay; END IF; END $$;
 	GRANT SELECT, DELETE ON outbox TO outbox_relay;
 	GRANT UPDATE (retry_at, attempts, last_error, published_at) ON outbox TO outbox_relay;
-	GRANT INSERT ON outbox_failed TO outbox_relay;
+	GRANT INSERT, SELECT (seq) ON outbox_failed TO outbox_relay;
 	GRANT SELECT ON outbox_paused TO outbox_relay;
 	INSERT INTO messages (kind, body, meta, tenant) VALUES
 		('a', '{"b":1,  "a":1e2, "b":2}', '{ "z":1,"a":2 }', 7), ('b', 'no JSON at all', NULL, 7), ('c', '', NULL, 7),

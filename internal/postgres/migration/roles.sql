@@ -22,7 +22,7 @@ GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, so
 -- The relay claims, records what became of a row, and moves rows to the failed table.
 GRANT SELECT, DELETE ON public.outbox TO outbox_relay;
 GRANT UPDATE (retry_at, attempts, last_error, published_at) ON public.outbox TO outbox_relay;
-GRANT INSERT ON public.outbox_failed TO outbox_relay;
+GRANT INSERT, SELECT (seq) ON public.outbox_failed TO outbox_relay;
 GRANT SELECT ON public.outbox_paused, public.outbox_schema TO outbox_relay;
 
 -- The cleanup locks and deletes rows. Locking needs the right to update a column.

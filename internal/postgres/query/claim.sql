@@ -7,8 +7,9 @@
 -- $4 bigint[] rows to leave out
 -- $5 bigint   at most so many rows are locked
 -- $6 bigint   at most so many bytes of text are returned, but always one row
--- $7 bigint   a row whose payload or headers have more bytes of text than this
---             is oversized: it comes without them
+-- $7 bigint   a row whose payload, headers or names have more bytes of text than
+--             this is oversized: it comes without payload and headers, and with
+--             shortened names; 0: it comes without any text
 --
 -- The order is (published_at, seq), which among pending rows is the order of
 -- seq, because that is the key of the partial index and not of any other: with
@@ -26,8 +27,8 @@ WITH locked AS MATERIALIZED (
       AND seq > $1::bigint
       AND (deliver_after IS NULL OR deliver_after <= now())
       AND (retry_at IS NULL OR retry_at <= now())
-      AND coalesce(nullif(topic, ''), $2::text)
-          <> ALL ($3::text[] || ARRAY(SELECT p.topic::text FROM public.outbox_paused p))
+      AND coalesce(nullif(topic, ''), $2::text) <> ALL ($3::text[])
+      AND coalesce(nullif(topic, ''), $2::text) NOT IN (SELECT p.topic::text FROM public.outbox_paused p)
       AND NOT EXISTS (SELECT FROM public.outbox_paused p WHERE p.topic = '*')
       AND seq <> ALL ($4::bigint[])
     ORDER BY published_at, seq
@@ -40,11 +41,16 @@ WITH locked AS MATERIALIZED (
 -- take a few times its text in storage, but not eight times; what is compressed
 -- is taken for ten times its size.
 stored AS (
-    SELECT locked.*, size, huge, weight,
+    SELECT locked.*, names, size, huge, weight,
            sum(weight) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS total
     FROM locked,
+         LATERAL (SELECT coalesce(octet_length(aggregate_type::text), 0) + coalesce(octet_length(aggregate_id::text), 0)
+                       + coalesce(octet_length(event_type::text), 0) + coalesce(octet_length(source::text), 0)
+                       + coalesce(octet_length(topic::text), 0) AS all_names) AS a,
+         -- Names count where they are no longer what names are.
+         LATERAL (SELECT CASE WHEN all_names > 4096 THEN all_names ELSE 0 END AS names) AS n,
          LATERAL (SELECT coalesce(pg_column_size(payload), 0)
-                       + coalesce(pg_column_size(headers), 0) AS size) AS s,
+                       + coalesce(pg_column_size(headers), 0) + names AS size) AS s,
          LATERAL (SELECT size > 8 * $7::bigint AS huge) AS h,
          LATERAL (SELECT CASE WHEN huge THEN 0
                               WHEN pg_column_compression(payload) IS NULL
@@ -60,10 +66,10 @@ rendered AS MATERIALIZED (
 ),
 measured AS (
     SELECT rendered.*,
-           huge OR coalesce(greatest(octet_length(payload_text), octet_length(headers_text)) > $7::bigint, false)
+           huge OR greatest(octet_length(payload_text), octet_length(headers_text), names) > $7::bigint
                AS oversized,
            CASE WHEN huge THEN size
-                ELSE coalesce(octet_length(payload_text), 0) + coalesce(octet_length(headers_text), 0)
+                ELSE coalesce(octet_length(payload_text), 0) + coalesce(octet_length(headers_text), 0) + names
            END AS text_bytes
     FROM rendered
 ),
@@ -75,20 +81,21 @@ summed AS (
     FROM measured
 )
 SELECT seq,
-       id::text AS id,
-       aggregate_type::text AS aggregate_type,
-       aggregate_id::text AS aggregate_id,
-       event_type::text AS event_type,
+       CASE WHEN $7::bigint > 0 THEN id::text END AS id,
+       CASE WHEN longest IS NULL THEN aggregate_type::text ELSE left(aggregate_type::text, longest) END AS aggregate_type,
+       CASE WHEN longest IS NULL THEN aggregate_id::text ELSE left(aggregate_id::text, longest) END AS aggregate_id,
+       CASE WHEN longest IS NULL THEN event_type::text ELSE left(event_type::text, longest) END AS event_type,
        CASE WHEN NOT oversized THEN payload_text END AS payload,
        CASE WHEN NOT oversized THEN headers_text END AS headers,
-       source::text AS source,
-       coalesce(nullif(topic, ''), $2::text) AS bus,
+       CASE WHEN longest IS NULL THEN source::text ELSE left(source::text, longest) END AS source,
+       CASE WHEN longest IS NULL THEN coalesce(nullif(topic, ''), $2::text) ELSE left(coalesce(nullif(topic, ''), $2::text), longest) END AS bus,
        created_at,
        attempts::int AS attempts,
        text_bytes,
        oversized,
        statement_timestamp() AS claimed_at,
        (SELECT count(*) FROM locked) AS locked
-FROM summed
+FROM summed,
+     LATERAL (SELECT CASE WHEN $7::bigint = 0 THEN 0 WHEN oversized THEN 2000 END AS longest) AS l
 WHERE text_total <= $6::bigint OR text_total = counted
 ORDER BY seq

@@ -9,10 +9,10 @@
 -- answer was lost, so the statement can be repeated.
 UPDATE public.outbox AS o
 SET retry_at = clock_timestamp() + d.backoff * interval '1 millisecond',
-    attempts = o.attempts + 1,
+    attempts = coalesce(o.attempts, 0) + 1,
     last_error = d.reason
 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[]) AS d(seq, backoff, reason, attempts)
 WHERE o.seq = d.seq
-  AND (o.attempts = d.attempts OR d.attempts < 0)
+  AND (coalesce(o.attempts, 0) = d.attempts OR d.attempts < 0)
   AND o.published_at IS NULL
-RETURNING o.seq::bigint
+RETURNING CASE WHEN o.retry_at IS NOT NULL THEN o.seq::bigint END

@@ -9,7 +9,7 @@
 //	EventTooLarge                    larger than a request may be, or so large that the store did not transfer it
 //	MalformedDetail                  the payload is NULL, empty or no JSON, or holds an integer beyond 64 bits, or nests
 //	                                 too deep; raw: it is no object; the headers are neither a JSON object nor null
-//	InvalidArgument                  the event type is empty or over 128 characters, the source empty, the bus no name or
+//	InvalidArgument                  the event type is empty or over 128 characters, the id empty, the bus no name or
 //	                                 ARN, created_at infinite or outside the years 0 to 9999
 //	NotAuthorizedForSourceException  the source begins with "aws."
 //

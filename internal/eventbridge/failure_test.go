@@ -146,7 +146,7 @@ func TestNoRefusalQuotesAPayload(t *testing.T) {
 	}
 }
 
-// P51: a reply that was held up sets the SDK's clock back; the refusal that follows sets it right.
+// A reply that was held up sets the SDK's clock back; the refusal that follows sets it right.
 func TestAStaleDateCostsOneRequest(t *testing.T) {
 	t.Parallel()
 

@@ -88,7 +88,7 @@ func (p *proxy) pass(to io.Writer, from io.Reader, what func(mode int32) (pass, 
 	}
 }
 
-// P21: the outcome of a commit without an answer is not known, and recording
+// The outcome of a commit without an answer is not known, and recording
 // again puts it right either way.
 func TestACommitWithoutAnAnswerIsNotSettled(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func parseLimits(t *testing.T, text string) limits {
 	return parsed
 }
 
-// The limits of guarantee 5, whatever the role says (P12).
+// The limits by which row locks end, whatever the role says.
 func requireLimits(t *testing.T, now limits) {
 	t.Helper()
 	require.Greater(t, now.Idle, outbox.PublishWindow.Seconds())

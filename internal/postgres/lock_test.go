@@ -109,7 +109,7 @@ func TestRowsAreFreeAgainWhenTheirSession(t *testing.T) {
 	}
 }
 
-// P06: twenty relays that die between claim and settling.
+// Twenty relays that die between claim and settling.
 func TestNoRowIsLostWithARelayThatDies(t *testing.T) {
 	t.Parallel()
 

@@ -95,7 +95,7 @@ func (p *planner) explain(t *testing.T, floor int64, rows int) plan {
 	return explained[0].Plan
 }
 
-// requirePendingIndex is P22: a claim reads the pending index in its order, and
+// requirePendingIndex requires that a claim reads the pending index in its order, and
 // nothing of the outbox besides.
 func requirePendingIndex(t *testing.T, whole plan) {
 	t.Helper()
@@ -118,7 +118,7 @@ const (
 )
 
 // The statistics are what goes wrong: they are from another time. Scaled down
-// from P22's 2,000,000 rows.
+// from the 2,000,000 rows of the incidents it stands for.
 func TestTheClaimReadsThePendingIndexWhateverTheStatisticsSay(t *testing.T) {
 	t.Parallel()
 
@@ -166,7 +166,7 @@ func TestTheClaimReadsThePendingIndexWhateverTheStatisticsSay(t *testing.T) {
 	}
 }
 
-// P22: 50 pending rows behind many published ones, also where those have left
+// 50 pending rows behind many published ones, also where those have left
 // entries in the pending index. Scaled down from 2,000,000 rows.
 func TestAFewPendingRowsBehindManyPublishedCostLittle(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestAFewPendingRowsBehindManyPublishedCostLittle(t *testing.T) {
 	require.Less(t, db.QueryInt(t, read)-before, 10_000)
 }
 
-// P23: a snapshot that is held keeps the entries of published rows in the
+// A snapshot that is held keeps the entries of published rows in the
 // index. A claim from the floor walks none of them. Scaled down from 200,000 rows.
 func TestAHeldSnapshotMakesOnlyScansFromTheFrontDearer(t *testing.T) {
 	t.Parallel()

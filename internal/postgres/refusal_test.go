@@ -78,7 +78,7 @@ func TestALoginOutsideTheRoleIsToldToJoinIt(t *testing.T) {
 	require.ErrorContains(t, err, "give the user the role outbox_relay")
 }
 
-// P55: what the relay needs is in the tests of the claim and of settling, which
+// What the relay needs is in the tests of the claim and of settling, which
 // run as this role. This is what it has no right to.
 func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 	}
 }
 
-// P36: a zone that the role brings along changes no time.
+// A zone that the role brings along changes no time.
 func TestTheRolesTimeZoneChangesNoAge(t *testing.T) {
 	t.Parallel()
 

@@ -187,7 +187,7 @@ const raising = `
 	END $$;
 	CREATE TRIGGER guard BEFORE UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION guard()`
 
-// P13: nothing is recorded, and the error is the trigger's. The rest can be
+// Nothing is recorded, and the error is the trigger's. The rest can be
 // recorded in another session, as often as one likes.
 func TestARowThatCannotBeMarked(t *testing.T) {
 	t.Parallel()

@@ -186,3 +186,21 @@ func TestTheSDKsSettingsOfItsHTTPClientStay(t *testing.T) {
 	_, err := p.Send(t.Context(), packed(t, p, anEvent()))
 	require.NoError(t, err)
 }
+
+// Memory is not at the mercy of what answers.
+func TestReadsNoMoreOfAReplyThanItCanNeed(t *testing.T) {
+	t.Parallel()
+
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"FailedEntryCount":0,"Entries":[{"EventId":"`+strings.Repeat("e", 2*replyMax)+`"}]}`)
+	}))
+	t.Cleanup(endless.Close)
+	p := newPublisher(t, endless.URL, Config{})
+
+	_, err := p.Send(t.Context(), packed(t, p, anEvent()))
+
+	var failed *outbox.RequestError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, outbox.Unavailable, failed.Fault)
+	require.Equal(t, codeUnreadable, failed.Code)
+}

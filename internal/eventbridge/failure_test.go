@@ -222,3 +222,18 @@ func TestCredentialsThatCannotBeFetchedAreUnavailable(t *testing.T) {
 		require.Contains(t, failed.Message, message)
 	}
 }
+
+// A service that calls every request too large says nothing of a small event.
+func TestOnlyALargeEventIsCertainlyTooLarge(t *testing.T) {
+	t.Parallel()
+
+	for size, doubtful := range map[int]bool{100: true, certainlyLarge - 1: true, certainlyLarge: false} {
+		event := anEvent()
+		refused := failure{outbox.RequestError{Fault: outbox.Refused, Code: codeTooLarge}, outbox.Poison}
+
+		outcomes, err := refusal(outbox.Request{Entries: []outbox.Entry{{Event: &event, Size: size}}}, refused)
+
+		require.NoError(t, err)
+		require.Equal(t, doubtful, outcomes[0].Doubtful, size)
+	}
+}

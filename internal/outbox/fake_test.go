@@ -62,6 +62,15 @@ func events(n int, first int64, bus string) []outbox.Event {
 	return made
 }
 
+// largeEvents makes events of which four fit into a batch.
+func largeEvents(n int) []outbox.Event {
+	made := events(n, 1, "b")
+	for i := range made {
+		made[i].TextBytes = 900_000
+	}
+	return made
+}
+
 func (s *fakeStore) insert(events ...outbox.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

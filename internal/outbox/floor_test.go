@@ -77,11 +77,7 @@ func TestRelayRepeatsAScanFromTheFrontThatWasLost(t *testing.T) {
 func TestRelayTakesUpRowsThatWereTooManyBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		large := events(100, 1, "b")
-		for i := range large {
-			large[i].TextBytes = 900_000
-		}
-		store, publisher := newStore(large...), newPublisher()
+		store, publisher := newStore(largeEvents(100)...), newPublisher()
 		config := dear(store)
 		config.Workers = 2
 		began := time.Now()

@@ -634,11 +634,7 @@ func TestRelayFailsWhenABusThrottlesEverything(t *testing.T) {
 func TestRelayBoundsABatchByItsBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		large := events(100, 1, "b")
-		for i := range large {
-			large[i].TextBytes = 900_000
-		}
-		store, publisher := newStore(large...), newPublisher()
+		store, publisher := newStore(largeEvents(100)...), newPublisher()
 		report, err := drain(t, store, publisher, config(), time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, 100, report.Published)
@@ -759,5 +755,16 @@ func TestRelayReportsLatencies(t *testing.T) {
 		report, err = drain(t, newStore(events(5_000, 1, "b")...), publisher, config(), time.Minute)
 		require.NoError(t, err)
 		require.Len(t, report.Latencies, 1_000, "memory does not grow with the backlog")
+	})
+}
+
+func TestRelayReportsNoNegativeLatency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		future := events(1, 1, "b")
+		future[0].Age = -time.Hour
+		report, err := drain(t, newStore(future...), newPublisher(), config(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, []time.Duration{0}, report.Latencies)
 	})
 }

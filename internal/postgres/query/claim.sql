@@ -82,13 +82,13 @@ summed AS (
 )
 SELECT seq,
        CASE WHEN $7::bigint > 0 THEN id::text END AS id,
-       CASE WHEN longest IS NULL THEN aggregate_type::text ELSE left(aggregate_type::text, longest) END AS aggregate_type,
-       CASE WHEN longest IS NULL THEN aggregate_id::text ELSE left(aggregate_id::text, longest) END AS aggregate_id,
-       CASE WHEN longest IS NULL THEN event_type::text ELSE left(event_type::text, longest) END AS event_type,
+       left(aggregate_type::text, longest) AS aggregate_type,
+       left(aggregate_id::text, longest) AS aggregate_id,
+       left(event_type::text, longest) AS event_type,
        CASE WHEN NOT oversized THEN payload_text END AS payload,
        CASE WHEN NOT oversized THEN headers_text END AS headers,
-       CASE WHEN longest IS NULL THEN source::text ELSE left(source::text, longest) END AS source,
-       CASE WHEN longest IS NULL THEN coalesce(nullif(topic, ''), $2::text) ELSE left(coalesce(nullif(topic, ''), $2::text), longest) END AS bus,
+       left(source::text, longest) AS source,
+       left(coalesce(nullif(topic, ''), $2::text), longest) AS bus,
        created_at,
        attempts::int AS attempts,
        text_bytes,
@@ -96,6 +96,6 @@ SELECT seq,
        statement_timestamp() AS claimed_at,
        (SELECT count(*) FROM locked) AS locked
 FROM summed,
-     LATERAL (SELECT CASE WHEN $7::bigint = 0 THEN 0 WHEN oversized THEN 2000 END AS longest) AS l
+     LATERAL (SELECT CASE WHEN $7::bigint = 0 THEN 0 WHEN oversized THEN 2000 ELSE 2147483647 END AS longest) AS l
 WHERE text_total <= $6::bigint OR text_total = counted
 ORDER BY seq

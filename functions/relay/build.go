@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
-
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"outboxrelay/internal/config"
 	"outboxrelay/internal/emf"
 	"outboxrelay/internal/eventbridge"
 	"outboxrelay/internal/outbox"
 	"outboxrelay/internal/postgres"
+	"outboxrelay/internal/wire"
 )
 
 // function is what a sandbox keeps between invocations.
@@ -37,22 +34,22 @@ func (f *function) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.log = newLogger(settings.LogLevel).With("outbox", settings.Outbox.Name)
-	aws, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(sdkLogger{f.log}))
+	f.log = wire.Logger(settings.LogLevel, settings.Outbox.Name)
+	sdk, err := wire.AWS(ctx, f.log)
 	if err != nil {
-		return fmt.Errorf("read the AWS SDK's settings: %w", err)
+		return err
 	}
 	publishing := publisherConfig(settings, f.log)
 	if err := publishing.Validate(); err != nil {
 		return err
 	}
-	connector, err := postgres.NewConnector(connectSettings(settings.Database), secretsmanager.NewFromConfig(aws))
+	connector, err := wire.Connector(sdk, settings.Database)
 	if err != nil {
 		return err
 	}
 	store := postgres.NewStore(connector.Connect, storeConfig(settings))
 	f.emitter = emf.New(f.out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
-	f.relay = outbox.NewRelay(store, eventbridge.New(aws, publishing), relayConfig(settings), f.log)
+	f.relay = outbox.NewRelay(store, eventbridge.New(sdk, publishing), relayConfig(settings), f.log)
 	return nil
 }
 
@@ -60,18 +57,6 @@ func (f *function) build(ctx context.Context) error {
 func (f *function) emit(ctx context.Context, at time.Time, report outbox.Report) {
 	if err := f.emitter.Emit(at, metrics(report)...); err != nil {
 		f.log.ErrorContext(ctx, "metrics could not be written", "error", err)
-	}
-}
-
-func connectSettings(database config.Database) postgres.Settings {
-	return postgres.Settings{
-		URL:            database.URL,
-		SecretARN:      database.SecretARN,
-		ConnectTimeout: database.ConnectTimeout,
-		Host:           database.Host,
-		Port:           database.Port,
-		Database:       database.Name,
-		SSLMode:        database.SSLMode,
 	}
 }
 

@@ -56,13 +56,6 @@ func ForRelay(environ []string) (Relay, error) {
 	return relay, r.err()
 }
 
-// ForSchema reads which outbox the schema script is for.
-func ForSchema(environ []string) (Table, error) {
-	r := newReader(environ)
-	table := r.table()
-	return table, r.err()
-}
-
 func (r *reader) pollInterval() time.Duration {
 	interval := r.duration("RELAY_POLL_INTERVAL", 0, 0, 15*time.Minute)
 	if interval > 0 && interval < 10*time.Millisecond {

@@ -138,7 +138,7 @@ func (r *reader) metricsNamespace() string {
 
 func (r *reader) eventBridge() EventBridge {
 	return EventBridge{
-		Bus:        r.text("EVENT_BUS", "default", "the name or ARN of an event bus", matches(eventBus, 1600)),
+		Bus:        r.eventBus(),
 		Source:     r.eventSource(),
 		Envelope:   r.oneOf("EVENT_ENVELOPE", "metadata", "metadata", "cloudevents", "raw"),
 		BusCheck:   r.oneOf("EVENT_BUS_CHECK", "warn", "require", "warn", "off"),
@@ -148,6 +148,10 @@ func (r *reader) eventBridge() EventBridge {
 		Timeout: r.duration("PUT_EVENTS_TIMEOUT", 5*time.Second, time.Millisecond, 10*time.Second,
 			"a batch has to be published within "+publishWindow.String()),
 	}
+}
+
+func (r *reader) eventBus() string {
+	return r.text("EVENT_BUS", "default", "the name or ARN of an event bus", matches(eventBus, 1600))
 }
 
 func (r *reader) eventSource() string {

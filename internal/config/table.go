@@ -17,9 +17,9 @@ type Table struct {
 const (
 	// identifierLimit is PostgreSQL's, in bytes; it cuts longer ones silently.
 	identifierLimit = 63
-	// nameLimit leaves room for the longest suffix of the tables beside the
-	// outbox: _failed, _paused and _schema.
-	nameLimit = identifierLimit - len("_failed")
+	// nameLimit leaves room for the longest suffix of what is named after the
+	// outbox: its companions, partitions and indexes.
+	nameLimit = identifierLimit - len("_redriven_at")
 )
 
 // identifier matches one SQL identifier at the start of a text: in double
@@ -47,7 +47,7 @@ func (t Table) validate(parts int) error {
 	case len(t.Schema) > identifierLimit:
 		return fmt.Errorf("a schema of at most %d bytes", identifierLimit)
 	case len(t.Name) > nameLimit:
-		return fmt.Errorf("a table name of at most %d bytes, so that the names of its companions (%s_failed) fit", nameLimit, "<name>")
+		return fmt.Errorf("a table name of at most %d bytes, so that names made from it (%s_failed) fit", nameLimit, "<name>")
 	}
 	return nil
 }

@@ -10,15 +10,15 @@ import (
 )
 
 // explain turns an error of the driver into one of the domain: it says what to
-// do where we know it, and wraps outbox.ErrRefused where the same statement
+// do where we know it, the user's role among that, and wraps outbox.ErrRefused where the same statement
 // would be refused again.
-func explain(table Table, err error) error {
+func explain(table Table, role string, err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return err
 	}
 	state := stateOf(err, pg)
-	if hint := hint(table, state); hint != "" {
+	if hint := hint(table, role, state); hint != "" {
 		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	if unreadable(err, state) {
@@ -43,14 +43,14 @@ func stateOf(err error, pg *pgconn.PgError) string {
 }
 
 // hint says what an operator can do about a SQLSTATE.
-func hint(table Table, state string) string {
+func hint(table Table, role, state string) string {
 	switch state {
 	case "42P01":
-		return fmt.Sprintf("create the tables of %s (make schema prints them) or correct OUTBOX_TABLE", table)
+		return fmt.Sprintf("bring the tables of %s up to date (invoke migrate, or apply what make schema prints) or correct OUTBOX_TABLE", table)
 	case "42703":
 		return fmt.Sprintf("%s lacks a column of the contract: compare it with what make schema prints", table)
 	case "42501":
-		return "give the user the role outbox_relay, which make schema prints with its grants"
+		return fmt.Sprintf("give the user the role %s, which make schema prints with its grants", role)
 	case readOnly:
 		return "the connection leads to a read-only server: use the endpoint of the writer"
 	case "25P03":

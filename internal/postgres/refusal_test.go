@@ -19,11 +19,11 @@ func TestSaysWhatToDoWhenAClaimIsRefused(t *testing.T) {
 	for name, test := range map[string]struct{ change, says, advises string }{
 		"WithoutTheTable": {
 			"DROP TABLE outbox", `relation "public.outbox" does not exist`,
-			`create the tables of "public"."outbox" (make schema prints them) or correct OUTBOX_TABLE`,
+			`bring the tables of "public"."outbox" up to date (invoke migrate, or apply what make schema prints) or correct OUTBOX_TABLE`,
 		},
 		"WithoutACompanion": {
 			"DROP TABLE outbox_paused", `relation "public.outbox_paused" does not exist`,
-			`create the tables of "public"."outbox" (make schema prints them) or correct OUTBOX_TABLE`,
+			`bring the tables of "public"."outbox" up to date (invoke migrate, or apply what make schema prints) or correct OUTBOX_TABLE`,
 		},
 		"WithoutAColumn": {
 			"ALTER TABLE outbox DROP COLUMN retry_at", `column "retry_at" does not exist`,

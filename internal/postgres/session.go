@@ -2,11 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"outboxrelay/internal/outbox"
 )
@@ -17,16 +12,10 @@ const (
 	claimStep = "claim batch"
 )
 
-const (
-	// callLimit bounds one round trip: a settling and the claim after it. The
-	// server's own limits come first unless the network is what hangs.
-	callLimit  = 20 * time.Second
-	closeLimit = 500 * time.Millisecond
-)
-
 // session is one connection and the transaction of its current batch.
 type session struct {
-	conn  *pgx.Conn
+	link
+
 	store *Store
 }
 
@@ -69,20 +58,6 @@ func (s *session) Record(ctx context.Context, settlement outbox.Settlement) erro
 	return s.run(ctx, p)
 }
 
-// Close implements outbox.Session.
-func (s *session) Close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, closeLimit)
-	defer cancel()
-	_ = s.conn.Close(ctx) // nothing is owed: the server rolls back what is open
-	// Of a connection that failed the driver takes leave in the background, for
-	// up to 15 seconds. That is not to outlive the invocation.
-	select {
-	case <-s.conn.PgConn().CleanupDone():
-	case <-ctx.Done():
-		_ = s.conn.PgConn().Conn().Close()
-	}
-}
-
 // endEmpty ends the transaction of a claim that found nothing, so that an idle
 // relay leaves none open.
 func (s *session) endEmpty(ctx context.Context, batch outbox.Batch) error {
@@ -92,33 +67,6 @@ func (s *session) endEmpty(ctx context.Context, batch outbox.Batch) error {
 	p := s.pipeline()
 	p.add(commit(nil), "COMMIT")
 	return s.run(ctx, p)
-}
-
-// commit is the step that ends a transaction. The server answers it with a
-// rollback, and no error, where the transaction has failed.
-func commit(committed func()) step {
-	return step{name: "commit", done: func(tag pgconn.CommandTag) error {
-		if tag.String() != "COMMIT" {
-			return fmt.Errorf("the server answered %q", tag)
-		}
-		if committed != nil {
-			committed()
-		}
-		return nil
-	}}
-}
-
-func (s *session) pipeline() *pipeline { return &pipeline{conn: s.conn} }
-
-func (s *session) run(ctx context.Context, p *pipeline) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
-		fmt.Errorf("the database did not answer within %s", callLimit))
-	defer cancel()
-	err := p.run(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
-	}
-	return explain(s.store.table, err)
 }
 
 func (s *session) addBegin(p *pipeline) {

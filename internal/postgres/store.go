@@ -43,5 +43,5 @@ func (s *Store) Connect(ctx context.Context) (outbox.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{conn: conn, store: s}, nil
+	return &session{link{conn, s.table, "outbox_relay"}, s}, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Table names the outbox. The tables that belong to it have its schema and its
-// name with a suffix: _failed, _paused, _schema.
+// name with a suffix: _failed, _redriven, _paused, _schema.
 type Table struct {
 	Schema string // an identifier as it is, not quoted
 	Name   string // an identifier as it is, not quoted
@@ -24,11 +24,8 @@ func (t Table) companion(suffix string) Table { return Table{t.Schema, t.Name + 
 // characters they have.
 func (t Table) rename(sql string) string {
 	var pairs []string
-	for _, suffix := range []string{"_failed", "_paused", "_schema", ""} {
+	for _, suffix := range []string{"_failed", "_redriven", "_paused", "_schema", ""} {
 		pairs = append(pairs, "public.outbox"+suffix, t.companion(suffix).String())
-	}
-	for _, suffix := range []string{"_pending", "_published"} {
-		pairs = append(pairs, "INDEX outbox"+suffix, "INDEX "+pgx.Identifier{t.Name + suffix}.Sanitize())
 	}
 	pairs = append(pairs, "SCHEMA public", "SCHEMA "+pgx.Identifier{t.Schema}.Sanitize())
 	return strings.NewReplacer(pairs...).Replace(sql)

@@ -38,7 +38,7 @@ func TestServesATableOfAnyName(t *testing.T) {
 	t.Parallel()
 
 	db := newDatabaseOf(t, postgres.Schema(publicOutbox))
-	db.Exec(t, "DROP TABLE outbox, outbox_failed, outbox_paused, outbox_schema; CREATE TABLE canary ()")
+	db.Exec(t, "DROP TABLE outbox, outbox_failed, outbox_redriven, outbox_paused, outbox_schema; CREATE TABLE canary ()")
 	for title, table := range map[string]postgres.Table{
 		"Plain":           {Schema: "app", Name: "events"},
 		"UpperCase":       {Schema: "App", Name: "Outbox"},
@@ -57,8 +57,8 @@ func TestServesATableOfAnyName(t *testing.T) {
 		"AnotherSuffix":   {Schema: "x", Name: "outbox_failed"},
 		"OurOwnIndex":     {Schema: "SCHEMA public", Name: "INDEX outbox_pending"},
 		"InSchemaPublic":  {Schema: "public", Name: "other"},
-		"LongestName":     {Schema: strings.Repeat("s", 63), Name: strings.Repeat("n", 56)},
-		"LongestByLetter": {Schema: strings.Repeat("ß", 31), Name: strings.Repeat("ü", 28)},
+		"LongestName":     {Schema: strings.Repeat("s", 63), Name: strings.Repeat("n", 51)},
+		"LongestByLetter": {Schema: strings.Repeat("ß", 31), Name: strings.Repeat("ü", 25)},
 	} {
 		db.Exec(t, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{table.Schema}.Sanitize())
 		db.Exec(t, postgres.Schema(table))
@@ -95,13 +95,14 @@ const ownTable = `
 	CREATE VIEW outbox AS SELECT "Nr" AS seq, uid AS id, NULL::text AS aggregate_type, NULL::text AS aggregate_id, kind AS event_type,
 		body AS payload, meta AS headers, 'shop'::text AS source, NULL::text AS topic, "at" AS created_at, NULL::timestamptz AS deliver_after,
 		"retryAt" AS retry_at, tries AS attempts, error AS last_error, "sentAt" AS published_at FROM messages WHERE tenant = 7;
-	CREATE TABLE outbox_failed (LIKE outbox, failed_at timestamptz, error_code text, error_message text);
+	CREATE TABLE outbox_failed (LIKE outbox, failed_at timestamptz, error_code text, error_message text, times_failed int);
+	CREATE TABLE outbox_redriven (seq bigint, times_failed int);
 	CREATE TABLE outbox_paused (topic text);
 	DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'outbox_relay') THEN CREATE ROLE outbox_relay; END IF; END $$;
 	GRANT SELECT, DELETE ON outbox TO outbox_relay;
 	GRANT UPDATE (retry_at, attempts, last_error, published_at) ON outbox TO outbox_relay;
 	GRANT INSERT, SELECT (seq) ON outbox_failed TO outbox_relay;
-	GRANT SELECT ON outbox_paused TO outbox_relay;
+	GRANT SELECT ON outbox_paused, outbox_redriven TO outbox_relay;
 	INSERT INTO messages (kind, body, meta, tenant) VALUES
 		('a', '{"b":1,  "a":1e2, "b":2}', '{ "z":1,"a":2 }', 7), ('b', 'no JSON at all', NULL, 7), ('c', '', NULL, 7),
 		('d', '{}', NULL, 7), ('other tenant', '{}', NULL, 8)`

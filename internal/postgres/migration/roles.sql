@@ -23,19 +23,35 @@ GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, so
 GRANT SELECT, DELETE ON public.outbox TO outbox_relay;
 GRANT UPDATE (retry_at, attempts, last_error, published_at) ON public.outbox TO outbox_relay;
 GRANT INSERT, SELECT (seq) ON public.outbox_failed TO outbox_relay;
-GRANT SELECT ON public.outbox_paused, public.outbox_schema TO outbox_relay;
+GRANT SELECT (seq, times_failed) ON public.outbox_redriven TO outbox_relay;
+GRANT SELECT (topic) ON public.outbox_paused TO outbox_relay;
 
 -- The cleanup locks and deletes rows. Locking needs the right to update a column.
-GRANT SELECT, DELETE ON public.outbox, public.outbox_failed TO outbox_cleanup;
-GRANT UPDATE (published_at) ON public.outbox TO outbox_cleanup;
-GRANT UPDATE (failed_at) ON public.outbox_failed TO outbox_cleanup;
-GRANT SELECT ON public.outbox_schema TO outbox_cleanup;
+GRANT SELECT (seq, published_at), UPDATE (published_at), DELETE ON public.outbox TO outbox_cleanup;
+GRANT SELECT (seq, failed_at), UPDATE (failed_at), DELETE ON public.outbox_failed TO outbox_cleanup;
+GRANT SELECT (seq, times_failed, redriven_at), UPDATE (redriven_at), DELETE ON public.outbox_redriven TO outbox_cleanup;
 
--- The lag function reads.
-GRANT SELECT ON public.outbox, public.outbox_failed, public.outbox_paused, public.outbox_schema TO outbox_lag;
+-- The lag function counts rows. What is in the events is not for it to see.
+GRANT SELECT (seq, topic, created_at, deliver_after, published_at) ON public.outbox TO outbox_lag;
+GRANT SELECT (seq) ON public.outbox_failed TO outbox_lag;
+GRANT SELECT (topic) ON public.outbox_paused TO outbox_lag;
 
 -- Operators read everything, move failed events back or discard them, and pause buses.
 GRANT SELECT, INSERT ON public.outbox TO outbox_admin;
-GRANT SELECT, UPDATE, DELETE ON public.outbox_failed TO outbox_admin;
+GRANT SELECT, UPDATE (failed_at), DELETE ON public.outbox_failed TO outbox_admin;
+GRANT SELECT, INSERT ON public.outbox_redriven TO outbox_admin;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.outbox_paused TO outbox_admin;
 GRANT SELECT ON public.outbox_schema TO outbox_admin;
+
+-- How long the transactions of others have been open is shown to members of
+-- pg_read_all_stats. Who may not grant it leaves that to who may.
+DO $$
+BEGIN
+    IF NOT (pg_has_role('outbox_lag', 'pg_read_all_stats', 'MEMBER')
+            AND pg_has_role('outbox_admin', 'pg_read_all_stats', 'MEMBER')) THEN
+        GRANT pg_read_all_stats TO outbox_lag, outbox_admin;
+    END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE WARNING 'outbox_lag and outbox_admin do not see the transactions of other users: have an administrator run GRANT pg_read_all_stats TO outbox_lag, outbox_admin';
+END
+$$;

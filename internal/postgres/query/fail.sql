@@ -4,6 +4,8 @@
 -- $2 text[]   each one's error code
 -- $3 text[]   each one's error message
 --
+-- An event that was moved back before has failed more than once: its redrives tell.
+--
 -- A row is deleted only once it has been kept: should something drop the insert,
 -- it stays pending, and is missed in what this returns.
 WITH condemned AS MATERIALIZED (
@@ -18,11 +20,12 @@ WITH condemned AS MATERIALIZED (
     INSERT INTO public.outbox_failed
         (seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
          created_at, deliver_after, retry_at, attempts, last_error,
-         failed_at, error_code, error_message)
+         failed_at, error_code, error_message, times_failed)
     SELECT seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
            created_at, deliver_after, retry_at, coalesce(attempts, 0) + 1, code || ': ' || message,
-           clock_timestamp(), code, message
-    FROM condemned
+           clock_timestamp(), code, message,
+           1 + coalesce((SELECT max(r.times_failed) FROM public.outbox_redriven AS r WHERE r.seq = c.seq), 0)
+    FROM condemned AS c
     RETURNING seq
 )
 DELETE FROM public.outbox AS o

@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// newLogger writes lines as Lambda reads them, with the request's id.
-func newLogger(level slog.Level) *slog.Logger {
-	return slog.New(leveled{lambdacontext.NewLogHandler(), level})
+// Logger writes lines as Lambda reads them, with the request's id and the name
+// of the outbox.
+func Logger(level slog.Level, outbox string) *slog.Logger {
+	return slog.New(leveled{lambdacontext.NewLogHandler(), level}).With("outbox", outbox)
 }
 
 // leveled gives a handler another least level: the one of aws-lambda-go knows

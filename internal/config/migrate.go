@@ -1,0 +1,35 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Migrate is what the function migrate reads.
+type Migrate struct {
+	Database Database
+	Outbox   Outbox
+	LogLevel slog.Level
+
+	PartitionInterval string        // day, week or month; empty: the table has no partitions of ours
+	PartitionAhead    int           // partitions to have ready for the time to come
+	Retention         time.Duration // a partition of events that were all published longer ago is dropped
+}
+
+// ForMigrate reads the settings of the function migrate from an environment in
+// the form of os.Environ. The error names every problem.
+func ForMigrate(environ []string) (Migrate, error) {
+	r := newReader(environ)
+	migrate := Migrate{
+		Database: r.database(),
+		Outbox:   r.outbox(),
+		LogLevel: r.logLevel(),
+
+		PartitionAhead: r.integer("PARTITION_AHEAD", 3, 1, 100),
+		Retention:      r.retention(),
+	}
+	if r.optional("PARTITION_INTERVAL") != "" {
+		migrate.PartitionInterval = r.oneOf("PARTITION_INTERVAL", "", "day", "week", "month")
+	}
+	return migrate, r.err()
+}

@@ -1,0 +1,50 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// index is one that a table of the outbox needs.
+type index struct {
+	suffix string // of its name, after the outbox's
+	on     string // the suffix of its table
+	// key and condition are written as the server prints them, so that they
+	// can be compared with what is there.
+	key       string
+	condition string // of a partial index; empty: none
+	purpose   string
+}
+
+// indexes of all tables, but for their primary keys.
+var indexes = []index{
+	{
+		suffix: "_pending", key: "published_at, seq", condition: "published_at IS NULL",
+		purpose: "The claim reads this index and nothing else. published_at is null in all of\n" +
+			"it and comes first so that its order is one that no other index has.",
+	},
+	{
+		suffix: "_published", key: "published_at, seq", condition: "published_at IS NOT NULL",
+		purpose: "The cleanup reads this one, on from the last row that it has deleted.",
+	},
+	{
+		suffix: "_failed_at", on: "_failed", key: "failed_at",
+		purpose: "Failed events have a retention of their own,",
+	},
+	{
+		suffix: "_redriven_at", on: "_redriven", key: "redriven_at",
+		purpose: "and so has what is known of those that were moved back.",
+	},
+}
+
+// name is the index's, as SQL writes it without a schema.
+func (i index) name(table Table) string { return pgx.Identifier{table.Name + i.suffix}.Sanitize() }
+
+// definition is what tells one index from another, as the server prints it.
+func (i index) definition() string {
+	if i.condition == "" {
+		return fmt.Sprintf("(%s)", i.key)
+	}
+	return fmt.Sprintf("(%s) WHERE (%s)", i.key, i.condition)
+}

@@ -93,7 +93,7 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"PGSSLMODE=allow":                           "PGSSLMODE",
 		"OUTBOX_TABLE=":                             `OUTBOX_TABLE is "": expected schema.table or table`,
 		"OUTBOX_TABLE=a.b.c":                        "expected schema.table without a database",
-		"OUTBOX_TABLE=" + longName:                  "expected a table name of at most 51 bytes",
+		"OUTBOX_TABLE=" + longName:                  "expected a table name of at most 49 bytes",
 		"OUTBOX_NAME=":                              "OUTBOX_NAME",
 		"OUTBOX_NAME= padded":                       "OUTBOX_NAME",
 		"EVENT_BUS=":                                `EVENT_BUS is "": expected the name or ARN of an event bus`,

@@ -19,7 +19,7 @@ const (
 	identifierLimit = 63
 	// nameLimit leaves room for the longest suffix of what is named after the
 	// outbox: its companions, partitions and indexes.
-	nameLimit = identifierLimit - len("_redriven_at")
+	nameLimit = identifierLimit - len("_p202611300000")
 )
 
 // identifier matches one SQL identifier at the start of a text: in double

@@ -1,8 +1,23 @@
 package postgres
 
+import "time"
+
 // ClaimSQL returns the statements of a claim's transaction as the store sends
 // them, for tests that explain them.
 func ClaimSQL(table Table) (begin, settings, claim string) {
 	queries := newQueries(table)
 	return queries.begin, queries.settings, queries.claim
+}
+
+// MissingPartitions returns the bounds of the partitions that would be made.
+func MissingPartitions(existing [][2]time.Time, interval string, ahead int, now time.Time) [][2]time.Time {
+	var found []partition
+	for i := range existing {
+		found = append(found, partition{Lower: &existing[i][0], Upper: &existing[i][1]})
+	}
+	var bounds [][2]time.Time
+	for _, span := range missing(found, interval, ahead, now) {
+		bounds = append(bounds, [2]time.Time{span.from, span.to})
+	}
+	return bounds
 }

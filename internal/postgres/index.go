@@ -38,8 +38,8 @@ var indexes = []index{
 	},
 }
 
-// name is the index's, as SQL writes it without a schema.
-func (i index) name(table Table) string { return pgx.Identifier{table.Name + i.suffix}.Sanitize() }
+// name is the index's, without the schema.
+func (i index) name(table Table) string { return table.Name + i.suffix }
 
 // definition is what tells one index from another, as the server prints it.
 func (i index) definition() string {
@@ -48,3 +48,11 @@ func (i index) definition() string {
 	}
 	return fmt.Sprintf("(%s) WHERE (%s)", i.key, i.condition)
 }
+
+// create is the statement that makes the index on an empty table, or on one
+// that nobody writes to.
+func (i index) create(table Table) string {
+	return fmt.Sprintf("CREATE INDEX %s ON %s %s", quote(i.name(table)), table.companion(i.on), i.definition())
+}
+
+func quote(identifier string) string { return pgx.Identifier{identifier}.Sanitize() }

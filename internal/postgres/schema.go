@@ -7,8 +7,10 @@ import (
 )
 
 var (
-	//go:embed migration/0001_tables.sql
-	tablesSQL string
+	//go:embed migration/0001_outbox.sql
+	outboxSQL string
+	//go:embed migration/0001_companions.sql
+	companionsSQL string
 	//go:embed migration/0002_redriven.sql
 	redrivenSQL string
 	//go:embed migration/storage.sql
@@ -19,16 +21,17 @@ var (
 
 // migration is a step from one version of the tables to the next.
 type migration struct {
-	name string
-	sql  string
+	name   string
+	outbox string // what it does to the outbox itself; left out where that is the application's
+	others string // what it does to its companions
 }
 
 // migrations in the order in which they are applied; the first makes version 1.
 // Indexes are not among them: they are made by themselves, for a table that is
 // written to meanwhile.
 var migrations = []migration{
-	{"0001_tables", tablesSQL},
-	{"0002_redriven", redrivenSQL},
+	{name: "0001_tables", outbox: outboxSQL, others: companionsSQL},
+	{name: "0002_redriven", others: redrivenSQL},
 }
 
 // Schema returns the SQL script that creates the tables of an empty database,
@@ -37,16 +40,19 @@ func Schema(table Table) string {
 	var script strings.Builder
 	script.WriteString("-- The tables of the outbox, with roles and grants.\n\nBEGIN;\n\n")
 	for i, migration := range migrations {
-		script.WriteString(table.rename(migration.sql))
-		fmt.Fprintf(&script, "\nINSERT INTO %s (version) VALUES (%d);\n\n", table.companion("_schema"), i+1)
+		script.WriteString(table.rename(migration.outbox + "\n" + migration.others))
+		script.WriteString("\n" + setVersion(table, i+1) + "\n\n")
 	}
 	script.WriteString(table.rename(storageSQL))
 	for _, index := range indexes {
 		comment := "-- " + strings.ReplaceAll(index.purpose, "\n", "\n-- ")
-		fmt.Fprintf(&script, "\n%s\nCREATE INDEX %s ON %s %s;\n",
-			comment, index.name(table), table.companion(index.on), index.definition())
+		script.WriteString("\n" + comment + "\n" + index.create(table) + ";\n")
 	}
 	script.WriteString("\n" + table.rename(rolesSQL))
 	script.WriteString("\nCOMMIT;\n")
 	return script.String()
+}
+
+func setVersion(table Table, version int) string {
+	return fmt.Sprintf("INSERT INTO %s (version) VALUES (%d);", table.companion("_schema"), version)
 }

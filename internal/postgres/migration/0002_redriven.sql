@@ -1,6 +1,6 @@
 -- What became of failed events that were moved back: a line for each time. The
 -- next failure of such an event counts on from here.
-CREATE TABLE public.outbox_redriven (
+CREATE TABLE IF NOT EXISTS public.outbox_redriven (
     seq           bigint NOT NULL,
     id            uuid,
     attempts      int NOT NULL,

@@ -90,7 +90,7 @@ func TestEmitsEveryMetricAlsoWhenThereIsNothingToReport(t *testing.T) {
 	s.bus.Always(eventbridgetest.AccessDenied())
 	relay.fail(t)
 
-	lines := relay.metrics(t)
+	lines := relay.Metrics(t)
 	require.Len(t, lines, 3)
 	for i, published := range []float64{0, 5, 0} {
 		line := lines[i]
@@ -141,7 +141,7 @@ func TestWritesOneLineOfSummaryAnInvocation(t *testing.T) {
 	relay.fail(t)
 
 	var published []float64
-	for _, line := range relay.lines(t) {
+	for _, line := range relay.Lines(t) {
 		if line["_aws"] != nil || line["errorType"] != nil { // metrics; what the runtime prints of an error
 			continue
 		}
@@ -162,8 +162,8 @@ func TestWritesNoSummaryBelowTheLogLevel(t *testing.T) {
 
 	relay := newScene(t).start(t, settings{"LOG_LEVEL": "WARN"})
 	relay.succeed(t)
-	require.Len(t, relay.lines(t), 1)
-	require.Len(t, relay.metrics(t), 1)
+	require.Len(t, relay.Lines(t), 1)
+	require.Len(t, relay.Metrics(t), 1)
 }
 
 // marker is what must not be seen.
@@ -232,5 +232,5 @@ func TestShowsNeitherPayloadNorPasswordWhateverGoesWrong(t *testing.T) {
 	for _, output := range outputs {
 		require.NotContains(t, output, marker)
 	}
-	relay.lines(t)
+	relay.Lines(t)
 }

@@ -131,7 +131,7 @@ func TestEndsInTimeWithAnErrorWhenTheBusHangs(t *testing.T) {
 			s.bus.Clear()
 			require.Equal(t, 20, relay.succeed(t).Published)
 			s.requireDelivered(t)
-			relay.lines(t) // all of them are JSON, also what the SDK says of broken connections
+			relay.Lines(t) // all of them are JSON, also what the SDK says of broken connections
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"maps"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -152,38 +151,10 @@ func (r relay) drain(t *testing.T, s *scene) {
 	require.Zero(t, s.pending(t), "events are still pending after 5 runs")
 }
 
-// ownPrefix is what the runtime of aws-lambda-go puts before the JSON of an error
-// that was returned.
-var ownPrefix = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d `)
-
-// lines are the function's lines, each of them JSON.
-func (r relay) lines(t *testing.T) []map[string]any {
-	t.Helper()
-	var lines []map[string]any
-	for _, text := range r.Logs() {
-		var line map[string]any
-		require.NoError(t, json.Unmarshal([]byte(ownPrefix.ReplaceAllString(text, "")), &line), text)
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// metrics are the lines that CloudWatch makes metrics of.
-func (r relay) metrics(t *testing.T) []map[string]any {
-	t.Helper()
-	var metrics []map[string]any
-	for _, line := range r.lines(t) {
-		if line["_aws"] != nil {
-			metrics = append(metrics, line)
-		}
-	}
-	return metrics
-}
-
 // metric is the value of a metric of the last run.
 func (r relay) metric(t *testing.T, name string) any {
 	t.Helper()
-	lines := r.metrics(t)
+	lines := r.Metrics(t)
 	require.NotEmpty(t, lines)
 	return lines[len(lines)-1][name]
 }

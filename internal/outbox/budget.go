@@ -8,9 +8,9 @@ import (
 
 // budget divides the time of a run.
 type budget struct {
-	end  time.Time     // batches are settled by then, unless the store is slow
-	last time.Time     // the store is waited for no longer than this
-	send time.Duration // one request
+	end   time.Time     // batches are settled by then, unless the store is slow
+	last  time.Time     // the store is waited for no longer than this
+	batch time.Duration // what a batch may take
 }
 
 const (
@@ -22,22 +22,21 @@ const (
 	forever = 365 * 24 * time.Hour
 )
 
-func newBudget(ctx context.Context, now time.Time, config Config) budget {
+func newBudget(ctx context.Context, now time.Time, reserve, batch time.Duration) budget {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = now.Add(forever)
 	}
 	return budget{
-		end:  deadline.Add(-config.Reserve),
-		last: deadline.Add(-min(answerTime, config.Reserve/2)),
-		send: config.SendTimeout,
+		end:   deadline.Add(-reserve),
+		last:  deadline.Add(-min(answerTime, reserve/2)),
+		batch: batch,
 	}
 }
 
-// allows reports whether a batch that is claimed now can be published and
-// settled in time.
+// allows reports whether a batch that is begun now can be done in time.
 func (b budget) allows(now time.Time) bool {
-	return !now.Add(b.send + settleTime).After(b.end)
+	return !now.Add(b.batch).After(b.end)
 }
 
 // publishUntil is when the last answer for a batch claimed now has to be there.
@@ -49,11 +48,10 @@ func (b budget) publishUntil(now time.Time) time.Time {
 	return until
 }
 
-func (b budget) tooShort(now time.Time) error {
-	need := b.send + settleTime
-	return fmt.Errorf("no time for any work: %s are left before the reserve, a batch needs %s; "+
-		"give the function a longer timeout, or lower RELAY_RESERVE or PUT_EVENTS_TIMEOUT",
-		max(0, b.end.Sub(now)).Round(time.Millisecond), need)
+// tooShort is the error of a run without time for a batch.
+func (b budget) tooShort(now time.Time, advice string) error {
+	return fmt.Errorf("no time for any work: %s are left before the reserve, a batch needs %s; %s",
+		max(0, b.end.Sub(now)).Round(time.Millisecond), b.batch, advice)
 }
 
 // store is the context for a call to the store: it does not end with ctx, since

@@ -30,4 +30,14 @@
 // the last claimed row, the floor, and walks none of them. Rows that commit
 // late or come back are behind the floor: a scan from the front finds them, at
 // intervals that grow with what such a scan costs.
+//
+// # The cleanup
+//
+// Cleaner.Run sweeps one table after the other. It deletes in batches, each of
+// which is a transaction of its own that holds its locks for a fifth of a second
+// at the most: a batch that was too much for that is undone and comes again in
+// halves, down to a single row, which gets one patient try and is then left to
+// the next run. A batch goes on where the last one ended, for the same reason as
+// a claim starts at the floor. Only the search for the first row walks what
+// earlier runs have left behind, and it holds no locks.
 package outbox

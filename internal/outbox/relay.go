@@ -51,7 +51,8 @@ func (r *Relay) Run(ctx context.Context) (Report, error) {
 	began := time.Now()
 	run := r.newRun(ctx, began)
 	if !run.budget.allows(began) {
-		return run.report.done(began), run.budget.tooShort(began)
+		return run.report.done(began), run.budget.tooShort(began,
+			"give the function a longer timeout, or lower RELAY_RESERVE or PUT_EVENTS_TIMEOUT")
 	}
 	run.startWorker(ctx)
 	run.workers.Wait()
@@ -80,7 +81,7 @@ type run struct {
 func (r *Relay) newRun(ctx context.Context, now time.Time) *run {
 	run := &run{
 		relay:    r,
-		budget:   newBudget(ctx, now, r.config),
+		budget:   newBudget(ctx, now, r.config.Reserve, r.config.SendTimeout+settleTime),
 		floor:    newFloor(r.config.FrontScanMax),
 		buses:    newBuses(),
 		suspects: newSuspects(),

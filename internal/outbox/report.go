@@ -12,6 +12,7 @@ type Stopped string
 // A run ends when there is nothing left to do, or no time to do it in.
 const (
 	Drained   Stopped = "drained"
+	Done      Stopped = "done" // of a cleanup
 	OutOfTime Stopped = "budget"
 )
 

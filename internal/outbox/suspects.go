@@ -151,11 +151,13 @@ func (s *suspects) errors() []error {
 	return few(errs)
 }
 
-// few shortens a list of errors to what a person reads.
+// shownErrors is how many errors of the same kind a person reads.
+const shownErrors = 3
+
+// few shortens a list of errors.
 func few(errs []error) []error {
-	const shown = 3
-	if len(errs) <= shown {
+	if len(errs) <= shownErrors {
 		return errs
 	}
-	return append(errs[:shown:shown], fmt.Errorf("and %d more like these", len(errs)-shown))
+	return append(errs[:shownErrors:shownErrors], fmt.Errorf("and %d more like these", len(errs)-shownErrors))
 }

@@ -1,6 +1,10 @@
 package postgres
 
-import "time"
+import (
+	"time"
+
+	"outboxrelay/internal/outbox"
+)
 
 // ClaimSQL returns the statements of a claim's transaction as the store sends
 // them, for tests that explain them.
@@ -20,4 +24,10 @@ func MissingPartitions(existing [][2]time.Time, interval string, ahead int, now 
 		bounds = append(bounds, [2]time.Time{span.from, span.to})
 	}
 	return bounds
+}
+
+// CleanupSQL returns the statements of a cleanup as the store sends them.
+func CleanupSQL(table Table, kind outbox.RowKind) (begin, settings, oldest, remove string) {
+	queries := newCleanupQueries(table)
+	return queries.begin, queries.settings, queries.kinds[kind].oldest, queries.kinds[kind].remove
 }

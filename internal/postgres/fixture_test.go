@@ -28,7 +28,8 @@ var publicOutbox = postgres.Table{Schema: "public", Name: "outbox"}
 // everything is a claim that leaves nothing behind.
 var everything = outbox.Claim{After: front, Rows: 10_000, Bytes: 64 << 20, EventBytes: 1 << 20}
 
-// database has an outbox and a login that may do what the relay does, no more.
+// database has an outbox and a login that may do what a function does, no more:
+// the relay's, where nothing else is said.
 type database struct {
 	*postgrestest.Database
 	login postgrestest.Login
@@ -42,8 +43,14 @@ func newDatabase(t *testing.T) *database {
 // newDatabaseOf has what a script makes in place of the usual tables.
 func newDatabaseOf(t *testing.T, script string) *database {
 	t.Helper()
+	return newDatabaseAs(t, "outbox_relay", script)
+}
+
+// newDatabaseAs has a login with another role.
+func newDatabaseAs(t *testing.T, role, script string) *database {
+	t.Helper()
 	db := postgrestest.New(t, postgrestest.Schema(script))
-	return &database{db, db.CreateLogin(t, "outbox_relay")}
+	return &database{db, db.CreateLogin(t, role)}
 }
 
 func newDatabaseOn(t *testing.T, server *postgrestest.Server) *database {

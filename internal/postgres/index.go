@@ -29,12 +29,13 @@ var indexes = []index{
 		purpose: "The cleanup reads this one, on from the last row that it has deleted.",
 	},
 	{
-		suffix: "_failed_at", on: "_failed", key: "failed_at",
+		suffix: "_failed_at", on: "_failed", key: "failed_at, seq",
 		purpose: "Failed events have a retention of their own,",
 	},
 	{
-		suffix: "_redriven_at", on: "_redriven", key: "redriven_at",
-		purpose: "and so has what is known of those that were moved back.",
+		suffix: "_redriven_at", on: "_redriven", key: "redriven_at, seq",
+		purpose: "and so has what is known of those that were moved back. Many may have the same\n" +
+			"time: those of one redrive, for instance.",
 	},
 }
 

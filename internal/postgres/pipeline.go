@@ -63,7 +63,7 @@ func (p *pipeline) add(s step, sql string, params ...param) {
 	oids := make([]uint32, len(params))
 	formats := make([]int16, len(params))
 	for i, param := range params {
-		value, err := p.conn.TypeMap().Encode(param.oid, pgx.BinaryFormatCode, param.value, nil)
+		value, err := p.encode(param)
 		if err != nil && p.err == nil {
 			p.err = fmt.Errorf("%s: parameter %d: %w", s.name, i+1, err)
 		}
@@ -71,6 +71,16 @@ func (p *pipeline) add(s step, sql string, params ...param) {
 	}
 	p.steps = append(p.steps, s)
 	p.batch.ExecParams(sql, values, oids, formats, inBinary)
+}
+
+// written is a parameter's value that is in the binary format already.
+type written []byte
+
+func (p *pipeline) encode(param param) ([]byte, error) {
+	if value, ok := param.value.(written); ok {
+		return value, nil
+	}
+	return p.conn.TypeMap().Encode(param.oid, pgx.BinaryFormatCode, param.value, nil)
 }
 
 // run sends the statements and reads their results in turn. The error names

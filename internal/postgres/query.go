@@ -33,18 +33,20 @@ type queries struct {
 }
 
 func newQueries(table Table) queries {
-	statement := func(file string) string { return table.rename(withoutComments(file)) }
 	return queries{
-		begin:    statement(beginSQL),
-		settings: statement(settingsSQL),
-		settling: statement(settlingSQL),
-		claim:    statement(claimSQL),
-		mark:     statement(markSQL),
-		remove:   statement(deleteSQL),
-		postpone: statement(deferSQL),
-		fail:     statement(failSQL),
+		begin:    table.statement(beginSQL),
+		settings: table.statement(settingsSQL),
+		settling: table.statement(settlingSQL),
+		claim:    table.statement(claimSQL),
+		mark:     table.statement(markSQL),
+		remove:   table.statement(deleteSQL),
+		postpone: table.statement(deferSQL),
+		fail:     table.statement(failSQL),
 	}
 }
+
+// statement is what a file has, for this table.
+func (t Table) statement(file string) string { return t.rename(withoutComments(file)) }
 
 // withoutComments drops comment lines: they are for the reader of the file, and
 // every statement crosses the network each time it is run.

@@ -1,0 +1,164 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	// cleanupReserve is kept free before the deadline.
+	cleanupReserve = 2 * time.Second
+	// deleteTime is what a batch may take, with its way to the store and back.
+	deleteTime = 500 * time.Millisecond
+)
+
+// CleanerConfig says what a cleaner deletes, and at what pace. BatchSize has to
+// be set.
+type CleanerConfig struct {
+	Retention       time.Duration // published events are kept for so long
+	FailedRetention time.Duration // failed events, and the history of redrives; 0: for ever
+	BatchSize       int           // rows deleted in one transaction, at most
+	Pause           time.Duration // between two of them
+}
+
+// Cleaner deletes what has been kept for long enough. It keeps nothing between
+// runs, and any number of them may run at once.
+type Cleaner struct {
+	store  CleanupStore
+	config CleanerConfig
+	log    *slog.Logger
+}
+
+// NewCleaner returns a cleaner of the store.
+func NewCleaner(store CleanupStore, config CleanerConfig, log *slog.Logger) *Cleaner {
+	return &Cleaner{store: store, config: config, log: log}
+}
+
+// CleanupReport is what a cleanup did.
+type CleanupReport struct {
+	Deleted       int // published events
+	DeletedFailed int // failed events
+	Batches       int // transactions in which events were found
+	Stopped       Stopped
+	Duration      time.Duration
+}
+
+// Run deletes until nothing is left to delete, or until the context's deadline,
+// less a reserve, is near. The report is valid also beside an error, which tells
+// of rows that could not be deleted as well as of what ended the run.
+func (c *Cleaner) Run(ctx context.Context) (CleanupReport, error) {
+	began := time.Now()
+	run := &cleanup{cleaner: c, budget: newBudget(ctx, began, cleanupReserve, deleteTime)}
+	if !run.budget.allows(began) {
+		return run.report, run.budget.tooShort(began, "give the function a longer timeout")
+	}
+	err := run.clean(ctx)
+	run.report.Duration = time.Since(began)
+	return run.report, errors.Join(append([]error{err}, run.leftovers.errors()...)...)
+}
+
+// cleanup is one run.
+type cleanup struct {
+	cleaner   *Cleaner
+	budget    budget
+	session   CleanupSession
+	report    CleanupReport
+	leftovers leftovers
+}
+
+// clean connects, sweeps, and notes why it stopped.
+func (c *cleanup) clean(ctx context.Context) (err error) {
+	storeCtx, cancel := c.budget.store(ctx)
+	defer cancel()
+	if c.session, err = c.cleaner.store.Connect(storeCtx); err != nil {
+		return err
+	}
+	defer c.disconnect(ctx)
+	done, err := c.sweep(ctx)
+	switch {
+	case err != nil:
+		return err
+	case done:
+		c.report.Stopped = Done
+	default:
+		c.report.Stopped = OutOfTime
+	}
+	return nil
+}
+
+// sweep goes through one table after the other, and reports whether it came to
+// the end.
+func (c *cleanup) sweep(ctx context.Context) (done bool, err error) {
+	for _, sweep := range c.sweeps() {
+		if !c.goesOn(ctx) {
+			return false, nil
+		}
+		if done, err := sweep.run(ctx); err != nil || !done {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (c *cleanup) disconnect(ctx context.Context) {
+	ctx, cancel := c.budget.closing(ctx)
+	defer cancel()
+	c.session.Close(ctx)
+}
+
+func (c *cleanup) sweeps() []*sweep {
+	config := c.cleaner.config
+	sweeps := []*sweep{newSweep(c, PublishedEvents, config.Retention)}
+	if config.FailedRetention > 0 {
+		sweeps = append(sweeps, newSweep(c, FailedEvents, config.FailedRetention), newSweep(c, Redrives, config.FailedRetention))
+	}
+	return sweeps
+}
+
+// goesOn reports whether another batch may be started now.
+func (c *cleanup) goesOn(ctx context.Context) bool {
+	return ctx.Err() == nil && c.budget.allows(time.Now())
+}
+
+// limit is the time for a statement that may take long: half of what is left at
+// most, so that the run can go on after it. The reserve has room for the least.
+func (c *cleanup) limit(most time.Duration) time.Duration {
+	return max(time.Second, min(most, time.Until(c.budget.end)/2))
+}
+
+// count notes what a batch did. The history of redrives is nobody's concern.
+func (c *cleanup) count(kind RowKind, deleted Deleted) {
+	if deleted.Locked == 0 || kind == Redrives {
+		return
+	}
+	c.report.Batches++
+	if kind == PublishedEvents {
+		c.report.Deleted += deleted.Deleted
+	} else {
+		c.report.DeletedFailed += deleted.Deleted
+	}
+}
+
+// leftovers are rows that could not be deleted. However many there are, a few
+// are named.
+type leftovers struct {
+	errs []error
+	rows int
+}
+
+func (l *leftovers) add(kind RowKind, seq int64, rows int, err error) {
+	l.rows += rows
+	if len(l.errs) < shownErrors {
+		l.errs = append(l.errs, fmt.Errorf("%s with seq %d could not be deleted and is left to the next run: %w", kind, seq, err))
+	}
+}
+
+func (l *leftovers) errors() []error {
+	if more := l.rows - len(l.errs); more > 0 {
+		return append(l.errs, fmt.Errorf("and %d more rows like these", more))
+	}
+	return l.errs
+}

@@ -1,0 +1,337 @@
+package outbox_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/outbox"
+)
+
+func TestCleanerDeletesWhatHasExpiredInBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(slices.Concat(
+			aged(outbox.PublishedEvents, 2*time.Hour, 1, 250),
+			aged(outbox.PublishedEvents, time.Hour, 251, 5),
+			aged(outbox.FailedEvents, 1000*time.Hour, 1, 5),
+			aged(outbox.Redrives, 1000*time.Hour, 1, 5))...)
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.NoError(t, err)
+		require.Equal(t, outbox.CleanupReport{
+			Deleted: 250, Batches: 3, Stopped: outbox.Done, Duration: 100 * time.Millisecond,
+		}, report)
+		require.Equal(t, seqs(251, 255), store.seqs(outbox.PublishedEvents))
+		require.Len(t, store.seqs(outbox.FailedEvents), 5, "failed events are kept for ever")
+		require.Len(t, store.seqs(outbox.Redrives), 5)
+		require.Zero(t, store.open, "a session was left open")
+		for i := range store.began[1:] {
+			require.Equal(t, 50*time.Millisecond, store.began[i+1].Sub(store.began[i]), "the pause")
+		}
+	})
+}
+
+func TestCleanerDeletesFailedEventsAndTheHistoryOfRedrives(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(slices.Concat(
+			aged(outbox.PublishedEvents, 2*time.Hour, 1, 10),
+			aged(outbox.FailedEvents, 25*time.Hour, 1, 110), aged(outbox.FailedEvents, 23*time.Hour, 200, 5),
+			aged(outbox.Redrives, 25*time.Hour, 1, 110), aged(outbox.Redrives, 23*time.Hour, 200, 5))...)
+		config := cleanerConfig()
+		config.FailedRetention = 24 * time.Hour
+
+		report, err := clean(t, store, config, time.Minute)
+
+		require.NoError(t, err)
+		report.Duration = 0
+		require.Equal(t, outbox.CleanupReport{Deleted: 10, DeletedFailed: 110, Batches: 3, Stopped: outbox.Done}, report)
+		require.Empty(t, store.seqs(outbox.PublishedEvents))
+		require.Equal(t, seqs(200, 204), store.seqs(outbox.FailedEvents))
+		require.Equal(t, seqs(200, 204), store.seqs(outbox.Redrives))
+	})
+}
+
+func TestCleanerHasNothingToDo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup()
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, outbox.CleanupReport{Stopped: outbox.Done}, report)
+		require.Empty(t, store.deletions)
+	})
+}
+
+func TestCleanerGoesOnFromWhereTheLastBatchEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+
+		_, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.NoError(t, err)
+		require.Len(t, store.searches, 1)
+		for i, after := range []int64{0, 100, 200, 300} {
+			require.Equal(t, outbox.Place{At: -7200, Seq: after}, store.deletions[i].After)
+		}
+	})
+}
+
+func TestCleanerStopsWhenItsTimeIsUsedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 1000)...)
+		store.cost = func(int64) time.Duration { return 700 * time.Microsecond }
+		config := cleanerConfig()
+		config.Pause = time.Minute
+		began := time.Now()
+
+		report, err := clean(t, store, config, 10*time.Second)
+
+		require.NoError(t, err)
+		require.Equal(t, outbox.OutOfTime, report.Stopped)
+		require.Equal(t, 100, report.Deleted)
+		require.Equal(t, 8*time.Second, time.Since(began), "a pause outlasts the time of a run")
+		require.Equal(t, seqs(101, 1000), store.seqs(outbox.PublishedEvents))
+		require.Zero(t, store.open)
+	})
+}
+
+func TestCleanerStartsNoBatchThatMayNotEndInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 100_000)...)
+		store.cost = func(int64) time.Duration { return 700 * time.Microsecond }
+		began := time.Now()
+
+		report, err := clean(t, store, cleanerConfig(), 10*time.Second)
+
+		require.NoError(t, err)
+		require.Equal(t, outbox.OutOfTime, report.Stopped)
+		require.Less(t, store.began[len(store.began)-1].Sub(began), 7500*time.Millisecond+1)
+		require.Greater(t, store.began[len(store.began)-1].Sub(began), 7*time.Second)
+	})
+}
+
+func TestCleanerSaysThatThereIsNoTimeForAnyWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 10)...)
+		report, err := clean(t, store, cleanerConfig(), 2*time.Second)
+		require.EqualError(t, err, "no time for any work: 0s are left before the reserve, a batch needs 500ms; give the function a longer timeout")
+		require.Zero(t, report)
+		require.Len(t, store.rows, 10)
+	})
+}
+
+// Deleting a row may take long, for a trigger of the application's.
+func TestCleanerAdaptsItsBatchesToWhatARowCosts(t *testing.T) {
+	t.Parallel()
+	for _, cost := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 60 * time.Millisecond, 150 * time.Millisecond} {
+		t.Run(cost.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 500)...)
+				store.cost = func(int64) time.Duration { return cost }
+				config := cleanerConfig()
+				config.BatchSize = 1000
+
+				report, err := clean(t, store, config, 10*time.Minute)
+
+				require.NoError(t, err)
+				require.Equal(t, 500, report.Deleted)
+				require.Equal(t, outbox.Done, report.Stopped)
+				require.LessOrEqual(t, store.longest, 200*time.Millisecond)
+				require.Less(t, report.Duration, 500*(cost+60*time.Millisecond))
+				for _, deletion := range store.deletions {
+					require.Equal(t, 200*time.Millisecond, deletion.Limit)
+				}
+			})
+		})
+	}
+}
+
+func TestCleanerMakesBatchesLargeAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 10_000)...)
+		store.cost = func(seq int64) time.Duration {
+			if seq <= 100 {
+				return 20 * time.Millisecond
+			}
+			return 0
+		}
+		config := cleanerConfig()
+		config.BatchSize = 1000
+
+		report, err := clean(t, store, config, time.Minute)
+
+		require.NoError(t, err)
+		require.Equal(t, 10_000, report.Deleted)
+		var sizes []int
+		for _, deletion := range store.deletions {
+			sizes = append(sizes, deletion.Rows)
+		}
+		require.Equal(t, 1000, slices.Max(sizes[10:]), "of %v", sizes)
+		require.LessOrEqual(t, slices.Min(sizes), 7)
+		require.Less(t, len(sizes), 60)
+	})
+}
+
+// Its payload has a gigabyte, say.
+func TestCleanerIsPatientWithASingleRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+		store.cost = func(seq int64) time.Duration {
+			if seq == 150 {
+				return 9 * time.Second
+			}
+			return 0
+		}
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.NoError(t, err)
+		require.Equal(t, 300, report.Deleted)
+		require.Empty(t, store.rows)
+		long := slices.DeleteFunc(store.deletions, func(d outbox.Deletion) bool { return d.Limit == 200*time.Millisecond })
+		require.Equal(t, []outbox.Deletion{{
+			Kind: outbox.PublishedEvents, After: outbox.Place{At: -7200, Seq: 149}, Upto: outbox.Place{At: -7200, Seq: 150},
+			Rows: 1, Limit: 10 * time.Second,
+		}}, long)
+	})
+}
+
+func TestCleanerPassesOverARowThatTakesForEver(t *testing.T) {
+	t.Parallel()
+	for name, timeout := range map[string]time.Duration{"WithTime": time.Minute, "WithLittleTime": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+				store.cost = func(seq int64) time.Duration {
+					if seq == 1 {
+						return time.Hour
+					}
+					return 0
+				}
+
+				report, err := clean(t, store, cleanerConfig(), timeout)
+
+				require.ErrorContains(t, err, "published event with seq 1 could not be deleted and is left to the next run: tried alone")
+				require.ErrorIs(t, err, errStatementTimeout)
+				require.Equal(t, 299, report.Deleted)
+				require.Equal(t, outbox.Done, report.Stopped)
+				require.Equal(t, []int64{1}, store.seqs(outbox.PublishedEvents))
+			})
+		})
+	}
+}
+
+func TestCleanerDeletesTheNeighboursOfRowsThatATriggerKeeps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(slices.Concat(
+			aged(outbox.PublishedEvents, 2*time.Hour, 1, 300), aged(outbox.FailedEvents, 2*time.Hour, 1, 300))...)
+		kept := []int64{1, 77, 78, 200, 300}
+		store.refuses = refusal(kept...)
+		config := cleanerConfig()
+		config.FailedRetention = time.Hour
+
+		report, err := clean(t, store, config, time.Minute)
+
+		require.ErrorContains(t, err, "published event with seq 1 could not be deleted")
+		require.ErrorContains(t, err, "1 is out of the question")
+		require.ErrorContains(t, err, "78 is out of the question")
+		require.NotContains(t, err.Error(), "200 is out of the question", "a few are enough")
+		require.ErrorContains(t, err, "and 7 more rows like these")
+		require.Equal(t, 295, report.Deleted)
+		require.Equal(t, 295, report.DeletedFailed)
+		require.Equal(t, outbox.Done, report.Stopped)
+		require.Equal(t, kept, store.seqs(outbox.PublishedEvents))
+		require.Equal(t, kept, store.seqs(outbox.FailedEvents))
+	})
+}
+
+func TestCleanerDoesNotLoopOverRowsThatAreKeptUnseen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+		store.drops = func(seq int64) bool { return seq > 50 && seq <= 200 }
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.ErrorContains(t, err, "published event with seq 51 could not be deleted")
+		require.ErrorContains(t, err, "the database dropped the change")
+		require.ErrorContains(t, err, "and 148 more rows like these")
+		require.Equal(t, 150, report.Deleted)
+		require.Equal(t, 3, report.Batches)
+		require.Equal(t, seqs(51, 200), store.seqs(outbox.PublishedEvents))
+	})
+}
+
+func TestCleanerLeavesRowsThatOthersHaveLocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+		store.locked = func(seq int64) bool { return seq%100 == 7 }
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.NoError(t, err)
+		require.Equal(t, 297, report.Deleted)
+		require.Equal(t, outbox.Done, report.Stopped)
+		require.Equal(t, []int64{7, 107, 207}, store.seqs(outbox.PublishedEvents))
+	})
+}
+
+func TestCleanerEndsWithItsConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+		store.fails = func(batch int) error {
+			if batch == 3 {
+				return errConnection
+			}
+			return nil
+		}
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.ErrorIs(t, err, errConnection)
+		report.Duration = 0
+		require.Equal(t, outbox.CleanupReport{Deleted: 200, Batches: 2}, report)
+		require.Zero(t, store.open)
+
+		store.connect = errors.New("no route to the database")
+		_, err = clean(t, store, cleanerConfig(), time.Minute)
+		require.ErrorIs(t, err, store.connect)
+	})
+}
+
+func TestCleanerSaysWhyItFindsNoBeginning(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+		store.walk = 15*time.Second + 1
+
+		_, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.ErrorContains(t, err, "no published event could be found within 15s: the entries that deleted rows have left")
+		require.ErrorIs(t, err, errStatementTimeout)
+		require.Empty(t, store.deletions)
+
+		store.walk--
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, 300, report.Deleted)
+	})
+}

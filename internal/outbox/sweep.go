@@ -1,0 +1,135 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// quick is what a batch gets: it holds its locks no longer.
+	quick = 200 * time.Millisecond
+	// patient is what a row gets that could not be deleted as quickly: it may
+	// be large.
+	patient = 10 * time.Second
+	// searching is what a search gets: it locks nothing.
+	searching = 15 * time.Second
+
+	// slow and fast batches make the next one smaller and larger.
+	slow = 100 * time.Millisecond
+	fast = 50 * time.Millisecond
+)
+
+// sweep deletes the rows of one kind. It moves on from the first row that has
+// expired, never back: what a batch could not delete is left to the next run.
+type sweep struct {
+	cleanup   *cleanup
+	kind      RowKind
+	retention time.Duration
+
+	after, upto Place // what is left is between them
+	rows        int   // that the next batch asks for
+}
+
+func newSweep(c *cleanup, kind RowKind, retention time.Duration) *sweep {
+	return &sweep{cleanup: c, kind: kind, retention: retention, after: foremost, rows: c.cleaner.config.BatchSize}
+}
+
+// run deletes until nothing is left, which it reports, or no time.
+func (s *sweep) run(ctx context.Context) (done bool, err error) {
+	_, more, err := s.search(ctx)
+	for more && err == nil && s.cleanup.goesOn(ctx) {
+		more, err = s.batch(ctx)
+	}
+	return !more, err
+}
+
+// search moves on to the next row that is there. Entries of deleted rows before
+// it, which are many while vacuum cannot remove them, are walked without locks.
+func (s *sweep) search(ctx context.Context) (row Place, found bool, err error) {
+	storeCtx, cancel := s.cleanup.budget.store(ctx)
+	defer cancel()
+	limit := s.cleanup.limit(searching)
+	expired, err := s.cleanup.session.Oldest(storeCtx, Search{s.kind, s.after, s.retention, limit})
+	if undone(err) {
+		err = fmt.Errorf("no %s could be found within %s: the entries that deleted rows have left in its index may be in the way, "+
+			"which vacuum cannot remove while a transaction elsewhere stays open: %w", s.kind, limit.Round(time.Millisecond), err)
+	}
+	if err != nil {
+		return Place{}, false, err
+	}
+	s.after, s.upto = expired.First.before(), expired.Upto
+	return expired.First, expired.Found, nil
+}
+
+// batch deletes some rows. One that was too much for the database is tried
+// again with half as many, down to one.
+func (s *sweep) batch(ctx context.Context) (more bool, err error) {
+	began := time.Now()
+	deleted, err := s.delete(ctx, Deletion{s.kind, s.after, s.upto, s.rows, quick})
+	switch {
+	case undone(err) && s.rows == 1:
+		return s.single(ctx)
+	case undone(err):
+		s.rows /= 2
+		return true, nil
+	case err != nil || deleted.Locked < s.rows:
+		return false, err
+	}
+	s.after = deleted.Last
+	s.adapt(time.Since(began))
+	s.cleanup.budget.sleep(ctx, s.cleanup.cleaner.config.Pause)
+	return true, nil
+}
+
+// adapt chooses the size of the next batch by how long this one took.
+func (s *sweep) adapt(took time.Duration) {
+	switch {
+	case took > slow:
+		s.rows = max(1, s.rows/2)
+	case took < fast:
+		s.rows = min(2*s.rows, s.cleanup.cleaner.config.BatchSize)
+	}
+}
+
+// single deletes the next row with patience, or passes it over.
+func (s *sweep) single(ctx context.Context) (more bool, err error) {
+	row, found, err := s.search(ctx)
+	if err != nil || !found {
+		return false, err
+	}
+	limit := s.cleanup.limit(patient)
+	_, err = s.delete(ctx, Deletion{s.kind, row.before(), row, 1, limit})
+	if undone(err) {
+		s.cleanup.leftovers.add(s.kind, row.Seq, 1, fmt.Errorf("tried alone, for at most %s: %w", limit.Round(time.Millisecond), err))
+		err = nil
+	}
+	s.after = row
+	return true, err
+}
+
+// delete has the store delete rows and notes what it did.
+func (s *sweep) delete(ctx context.Context, deletion Deletion) (Deleted, error) {
+	storeCtx, cancel := s.cleanup.budget.store(ctx)
+	defer cancel()
+	began := time.Now()
+	deleted, err := s.cleanup.session.Delete(storeCtx, deletion)
+	s.cleanup.cleaner.log.DebugContext(ctx, "batch ended", "of", s.kind.String(), "asked", deletion.Rows,
+		"deleted", deleted.Deleted, "took_us", time.Since(began).Microseconds())
+	if err != nil {
+		return Deleted{}, err
+	}
+	s.cleanup.count(s.kind, deleted)
+	if kept := deleted.Locked - deleted.Deleted; kept > 0 {
+		s.cleanup.leftovers.add(s.kind, deleted.Kept, kept, errDropped)
+	}
+	return deleted, nil
+}
+
+// undone reports that the store has undone what it was asked for, so that less
+// of it may succeed.
+func undone(err error) bool {
+	_, ok := errors.AsType[*UndoneError](err)
+	return ok
+}

@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"outboxrelay/internal/outbox"
+)
+
+// CleanupStore is the outbox for who deletes what has been kept for long
+// enough. It implements outbox.CleanupStore.
+type CleanupStore struct {
+	connect func(context.Context) (*pgx.Conn, error)
+	table   Table
+	queries cleanupQueries
+}
+
+// NewCleanupStore returns a store whose sessions are connections that connect
+// opens. It does not connect yet.
+func NewCleanupStore(connect func(context.Context) (*pgx.Conn, error), table Table) *CleanupStore {
+	return &CleanupStore{connect: connect, table: table, queries: newCleanupQueries(table)}
+}
+
+// Connect implements outbox.CleanupStore.
+func (s *CleanupStore) Connect(ctx context.Context) (outbox.CleanupSession, error) {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &cleanupSession{link{conn, s.table, "outbox_cleanup"}, s.queries}, nil
+}
+
+// cleanupSession is one connection.
+type cleanupSession struct {
+	link
+
+	queries cleanupQueries
+}
+
+// Oldest implements outbox.CleanupSession.
+func (s *cleanupSession) Oldest(ctx context.Context, search outbox.Search) (outbox.Expired, error) {
+	var expired outbox.Expired
+	query := s.queries.kinds[search.Kind]
+	err := s.transact(ctx, search.Limit, step{
+		name: fmt.Sprintf("find the oldest %s", search.Kind),
+		cols: checkTime,
+		row: func(r row) error {
+			expired.Upto = outbox.Place{At: r.int8(0) - 1, Seq: math.MaxInt64}
+			expired.Found = r[2] != nil
+			expired.First = outbox.Place{At: r.int8(1), Seq: r.int8(2)}
+			return nil
+		},
+	}, query.oldest,
+		microsParam(search.After.At), int8Param(search.After.Seq), int8Param(search.Retention.Microseconds()))
+	return expired, err
+}
+
+// checkTime refuses a table whose times have no zone: its rows would expire
+// sooner or later than they should, by as much as the zone of who wrote them.
+func checkTime(columns []pgconn.FieldDescription) error {
+	if column := columns[1]; column.DataTypeOID != pgtype.TimestamptzOID {
+		return fmt.Errorf("%w: column %s must be of type timestamptz, so that a time means the same to everyone",
+			outbox.ErrRefused, column.Name)
+	}
+	return nil
+}
+
+// Delete implements outbox.CleanupSession.
+func (s *cleanupSession) Delete(ctx context.Context, deletion outbox.Deletion) (outbox.Deleted, error) {
+	var deleted outbox.Deleted
+	err := s.transact(ctx, deletion.Limit, step{
+		name: fmt.Sprintf("delete each expired %s", deletion.Kind),
+		row: func(r row) error {
+			deleted = outbox.Deleted{
+				Locked: int(r.int8(0)), Deleted: int(r.int8(1)),
+				Last: outbox.Place{At: r.int8(2), Seq: r.int8(3)}, Kept: r.int8(4),
+			}
+			return nil
+		},
+	}, s.queries.kinds[deletion.Kind].remove,
+		microsParam(deletion.After.At), int8Param(deletion.After.Seq),
+		microsParam(deletion.Upto.At), int8Param(deletion.Upto.Seq), int8Param(int64(deletion.Rows)))
+	return deleted, err
+}
+
+// transact runs one statement in a transaction of its own, in one round trip.
+func (s *cleanupSession) transact(ctx context.Context, limit time.Duration, statement step, sql string, params ...param) error {
+	p := s.pipeline()
+	p.add(step{name: beginStep}, s.queries.begin)
+	p.add(step{name: "settings"}, s.queries.settings, int8Param(limit.Milliseconds()))
+	p.add(statement, sql, params...)
+	p.add(commit(nil), "COMMIT")
+	err := s.run(ctx, p)
+	if !undone(err) {
+		return err
+	}
+	if rollbackErr := s.rollback(ctx); rollbackErr != nil {
+		return fmt.Errorf("%w (%w)", err, rollbackErr)
+	}
+	return &outbox.UndoneError{Cause: err}
+}
+
+// rollback ends a transaction that has failed. It holds no locks any more.
+func (s *cleanupSession) rollback(ctx context.Context) error {
+	p := s.pipeline()
+	p.add(step{name: "rollback"}, "ROLLBACK")
+	return s.run(ctx, p)
+}
+
+// undone reports an error after which less of the same may succeed, on the same
+// connection: a limit, a deadlock, or a trigger or a constraint that refuses a
+// row. What the statement itself cannot do, such as reading a table that is not
+// there, is none of these.
+func undone(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch pg.Code {
+	case "57014", "55P03", "40P01", "40001":
+		return true
+	}
+	const access = "42" // and syntax; of the statement's own, unless it has a context
+	return refused(pg.Code) && (class(pg.Code) != access || pg.Where != "")
+}
+
+// microsParam is a timestamptz as the server writes it, a number that is in the
+// order of time, infinity included.
+func microsParam(v int64) param {
+	return param{pgtype.TimestamptzOID, written(binary.BigEndian.AppendUint64(nil, uint64(v)))} //nolint:gosec // the same bits
+}

@@ -56,13 +56,17 @@ func (s *session) addClaim(p *pipeline, claim outbox.Claim) *outbox.Batch {
 	return batch
 }
 
-// checkClaimColumns refuses a table whose created_at has no time zone: every
-// age would be off by the session's, unseen.
 func checkClaimColumns(columns []pgconn.FieldDescription) error {
 	if len(columns) != claimColumns {
 		return fmt.Errorf("the result has %d columns, not %d", len(columns), claimColumns)
 	}
-	if columns[colCreatedAt].DataTypeOID != pgtype.TimestamptzOID {
+	return requireZone(columns[colCreatedAt])
+}
+
+// requireZone refuses a table whose created_at has no time zone: every age would
+// be off by the session's, unseen.
+func requireZone(createdAt pgconn.FieldDescription) error {
+	if createdAt.DataTypeOID != pgtype.TimestamptzOID {
 		return fmt.Errorf("%w: column created_at must be of type timestamptz, so that a time means the same to everyone",
 			outbox.ErrRefused)
 	}

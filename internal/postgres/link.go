@@ -25,9 +25,12 @@ type link struct {
 
 func (l link) pipeline() *pipeline { return &pipeline{conn: l.conn} }
 
-func (l link) run(ctx context.Context, p *pipeline) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callLimit,
-		fmt.Errorf("the database did not answer within %s", callLimit))
+func (l link) run(ctx context.Context, p *pipeline) error { return l.runWithin(ctx, callLimit, p) }
+
+// runWithin runs a pipeline under a limit of its own.
+func (l link) runWithin(ctx context.Context, limit time.Duration, p *pipeline) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("the database did not answer within %s", limit))
 	defer cancel()
 	err := p.run(ctx)
 	if err != nil && ctx.Err() != nil {

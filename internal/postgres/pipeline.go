@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,6 +35,15 @@ type param struct {
 
 func int8Param(v int64) param     { return param{pgtype.Int8OID, v} }
 func textParam(v string) param    { return param{pgtype.TextOID, v} }
+
+// timeParam is a timestamptz; the zero time is before every other.
+func timeParam(v time.Time) param {
+	if v.IsZero() {
+		return param{pgtype.TimestamptzOID, pgtype.NegativeInfinity}
+	}
+	return param{pgtype.TimestamptzOID, v}
+}
+
 func int8sParam(v []int64) param  { return param{pgtype.Int8ArrayOID, notNil(v)} }
 func int4sParam(v []int32) param  { return param{pgtype.Int4ArrayOID, notNil(v)} }
 func textsParam(v []string) param { return param{pgtype.TextArrayOID, notNil(v)} }

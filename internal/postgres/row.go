@@ -42,5 +42,16 @@ func (r row) time(i int) (at time.Time, ok bool) {
 	}
 }
 
+// age is the time from one column to another, where both are points in time.
+// It is never negative: clocks differ, and what is in a row may be anything.
+func (r row) age(at, since int) time.Duration {
+	now, known := r.time(at)
+	then, knownToo := r.time(since)
+	if !known || !knownToo {
+		return 0
+	}
+	return max(0, now.Sub(then))
+}
+
 // epoch is PostgreSQL's, 2000-01-01, in seconds of ours.
 const epoch = 946_684_800

@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"outboxrelay/internal/outbox"
+)
+
+// LagStore measures the outbox in a PostgreSQL database. It implements
+// outbox.LagStore.
+type LagStore struct {
+	connect func(context.Context) (*pgx.Conn, error)
+	config  LagConfig
+	queries lagQueries
+}
+
+// LagConfig says which outbox a LagStore measures.
+type LagConfig struct {
+	Table Table
+	// Bus is the event bus, by name or ARN, of rows without a topic.
+	Bus string
+	// CountLimit is where counts of rows stop.
+	CountLimit int
+}
+
+// NewLagStore returns a store that measures over connections that connect opens,
+// one for each measurement. It does not connect yet.
+func NewLagStore(connect func(context.Context) (*pgx.Conn, error), config LagConfig) *LagStore {
+	return &LagStore{connect: connect, config: config, queries: newLagQueries(config.Table)}
+}
+
+// Measure implements outbox.LagStore.
+func (s *LagStore) Measure(ctx context.Context, scan outbox.LagScan) (outbox.Measurement, error) {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return outbox.Measurement{}, err
+	}
+	link := link{conn, s.config.Table, "outbox_lag"}
+	defer link.Close(context.WithoutCancel(ctx))
+	p := link.pipeline()
+	measured := s.add(p, scan)
+	if err := link.runWithin(ctx, s.longest(scan), p); err != nil {
+		return outbox.Measurement{}, slow(err, scan.Limit)
+	}
+	return *measured, nil
+}
+
+// longest is the time that a measurement may take over all: two statements may
+// have to walk far.
+func (s *LagStore) longest(scan outbox.LagScan) time.Duration { return 2*scan.Limit + callLimit }
+
+// slow marks the error of a statement that ran into its limit.
+func slow(err error, limit time.Duration) error {
+	const cancelled = "57014"
+	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != cancelled {
+		return err
+	}
+	return fmt.Errorf("%w: %w (the limit is %s); give the function a longer timeout, "+
+		"and see whether a long transaction or a replication slot keeps vacuum from its work", outbox.ErrTooSlow, err, limit.Round(time.Millisecond))
+}
+
+// add adds a transaction that measures. What it returns is filled when the
+// pipeline has run.
+func (s *LagStore) add(p *pipeline, scan outbox.LagScan) *outbox.Measurement {
+	measured := &outbox.Measurement{}
+	limit := int64(s.config.CountLimit)
+	p.add(step{name: beginStep}, s.queries.begin)
+	p.add(step{name: "settings"}, s.queries.settings, int8Param(scan.Limit.Milliseconds()))
+	p.add(step{
+		name: "measure pending rows",
+		cols: func(columns []pgconn.FieldDescription) error { return requireZone(columns[0]) },
+		row:  func(r row) error { s.pending(measured, r); return nil },
+	}, s.queries.pending, int8Param(scan.After), textParam(s.config.Bus), int8Param(limit))
+	p.add(step{
+		name: "count failed events",
+		row:  func(r row) error { measured.Failed = int(r.int8(0)); return nil },
+	}, s.queries.failed, int8Param(limit))
+	p.add(step{
+		name: "find the oldest published row",
+		row: func(r row) error {
+			measured.OldestPublished, _ = r.time(0)
+			measured.OldestPublishedAge = r.age(1, 0)
+			return nil
+		},
+	}, s.queries.published, timeParam(scan.PublishedSince))
+	p.add(step{
+		name: "count dead rows",
+		row:  func(r row) error { measured.DeadRows = r.int8(0); return nil },
+	}, s.queries.dead, textParam(s.config.Table.String()))
+	p.add(step{
+		name: "find the oldest transaction",
+		row:  func(r row) error { transactions(measured, r); return nil },
+	}, s.queries.transactions)
+	p.add(commit(nil), "COMMIT")
+	return measured
+}
+
+func (s *LagStore) pending(measured *outbox.Measurement, r row) {
+	counted, limit := int(r.int8(3)), s.config.CountLimit
+	measured.OldestUnpublishedAge = r.age(1, 2)
+	measured.Unpublished = min(counted, limit)
+	measured.UnpublishedIsLowerBound = counted > limit
+	measured.Paused = int(r.int8(4))
+	measured.First, measured.Greatest = r.int8(5), r.int8(6)
+}
+
+func transactions(measured *outbox.Measurement, r row) {
+	measured.OldestTransactionAge = r.age(3, 0)
+	measured.Took = r.age(3, 2)
+	if !r.bool(1) {
+		measured.Unseen = "the transactions of other users are not seen: " +
+			"have an administrator run GRANT pg_read_all_stats TO outbox_lag, outbox_admin"
+	}
+}

@@ -1,0 +1,30 @@
+-- Adds up the row versions that await a vacuum: n_dead_tup of the outbox, of all
+-- its partitions and, where it is a view, of the tables beneath.
+--
+-- $1 text the outbox, as SQL writes its name
+--
+-- The view pg_stat_all_tables would compute the counters of every table of the
+-- database; the function behind it is asked for ours only. A standby counts none.
+WITH RECURSIVE beneath AS (
+    SELECT $1::text::regclass::oid AS relation
+    UNION
+    SELECT n.relation
+    FROM beneath AS b,
+         LATERAL (
+             SELECT i.inhrelid AS relation
+             FROM pg_catalog.pg_inherits AS i
+             WHERE i.inhparent = b.relation
+             UNION ALL
+             SELECT d.refobjid
+             FROM pg_catalog.pg_class AS v
+             JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = v.oid
+             JOIN pg_catalog.pg_depend AS d
+               ON d.classid = 'pg_catalog.pg_rewrite'::regclass
+              AND d.objid = r.oid
+              AND d.refclassid = 'pg_catalog.pg_class'::regclass
+             WHERE v.oid = b.relation
+               AND v.relkind = 'v'
+         ) AS n
+)
+SELECT coalesce(sum(pg_catalog.pg_stat_get_dead_tuples(relation)), 0)::bigint AS dead_rows
+FROM beneath

@@ -1,0 +1,61 @@
+-- Counts the pending rows that are lag and those of paused buses, and finds how
+-- long the oldest of the former has been waiting.
+--
+-- $1 bigint the floor: rows up to this seq are not looked at
+-- $2 text   the bus of rows without a topic
+-- $3 bigint counts stop here; one more is returned where there are more
+--
+-- The first pending row is looked for by itself, since between the floor and it
+-- there may be any number of entries of rows that were published; what follows
+-- starts there. It may be one that is not due or is of a paused bus: only the
+-- pending rows themselves are walked for those.
+--
+-- Which rows flow is what the claim decides, condition for condition, but for
+-- the backoff. Without a paused bus nothing is walked to count theirs, and with
+-- all of them paused nothing to count the others.
+--
+-- The greatest seq is that of the same snapshot: where nothing is pending, all
+-- rows to come have a greater one, but for those that commit late.
+--
+-- A time that is missing or infinite gives no age, and is counted. created_at is
+-- returned for its type alone.
+WITH first AS MATERIALIZED (
+    SELECT seq
+    FROM public.outbox
+    WHERE published_at IS NULL
+      AND seq > $1::bigint
+    ORDER BY published_at, seq
+    LIMIT 1
+),
+due AS NOT MATERIALIZED (
+    SELECT published_at, seq, created_at, deliver_after,
+           coalesce(nullif(topic, ''), $2::text) NOT IN (SELECT p.topic::text FROM public.outbox_paused p)
+               AND NOT EXISTS (SELECT FROM public.outbox_paused p WHERE p.topic = '*') AS flows
+    FROM public.outbox
+    WHERE published_at IS NULL
+      AND seq >= (SELECT f.seq FROM first f)
+      AND (deliver_after IS NULL OR deliver_after <= now())
+),
+lag AS (
+    SELECT created_at,
+           greatest(created_at::timestamptz, deliver_after) AS since,
+           row_number() OVER () AS nth
+    FROM (SELECT * FROM due WHERE flows ORDER BY published_at, seq LIMIT $3::bigint + 1) AS d
+)
+SELECT min(created_at) AS created_at,
+       now() AS measured_at,
+       min(since) FILTER (WHERE nth <= $3::bigint AND isfinite(since)) AS oldest_since,
+       count(*) AS unpublished,
+       (SELECT count(*)
+        FROM (SELECT FROM due
+              WHERE flows IS NOT TRUE
+                AND EXISTS (SELECT FROM public.outbox_paused)
+              ORDER BY published_at, seq
+              LIMIT $3::bigint) AS d) AS paused,
+       coalesce((SELECT f.seq FROM first f)::bigint, 9223372036854775807) AS first,
+       coalesce((SELECT o.seq
+                 FROM public.outbox AS o
+                 WHERE o.seq > $1::bigint
+                 ORDER BY o.seq DESC
+                 LIMIT 1)::bigint, $1::bigint) AS greatest
+FROM lag

@@ -29,7 +29,7 @@ func newCleanupPlanner(t *testing.T, db *database, kind outbox.RowKind, cacheMod
 
 // The place after which a cleanup looks, as parameters.
 const (
-	fromFront = "'-infinity', -9223372036854775808"
+	atFront = "'-infinity', -9223372036854775808"
 	upToWeek  = "now() - interval '7 days', 9223372036854775807"
 )
 
@@ -99,7 +99,7 @@ func TestTheCleanupReadsItsIndexWhateverTheStatisticsSay(t *testing.T) {
 
 			db := newCleanupDatabase(t)
 			db.Exec(t, withoutVacuum+prepare)
-			after := []string{fromFront, db.fromRow(t, "outbox", "published_at", 5_000), db.fromRow(t, "outbox", "published_at", 9_900)}
+			after := []string{atFront, db.fromRow(t, "outbox", "published_at", 5_000), db.fromRow(t, "outbox", "published_at", 9_900)}
 			for cacheMode, times := range map[string]int{
 				"auto":               12, // from the sixth on it may choose a generic plan
 				"force_generic_plan": len(after),
@@ -132,7 +132,7 @@ func TestTheCleanupReadsTheIndexesOfFailedEventsAndRedrives(t *testing.T) {
 			for kind, of := range map[outbox.RowKind]struct{ table, column string }{
 				outbox.FailedEvents: {"outbox_failed", "failed_at"}, outbox.Redrives: {"outbox_redriven", "redriven_at"},
 			} {
-				after := []string{fromFront, db.fromRow(t, of.table, of.column, 2_500), db.fromRow(t, of.table, of.column, 4_990)}
+				after := []string{atFront, db.fromRow(t, of.table, of.column, 2_500), db.fromRow(t, of.table, of.column, 4_990)}
 				for cacheMode, times := range map[string]int{"auto": 12, "force_generic_plan": 3, "force_custom_plan": 3} {
 					planner := newCleanupPlanner(t, db, kind, cacheMode)
 					for i := range times {
@@ -155,7 +155,7 @@ func TestTheCleanupReadsTheIndexesOfPartitions(t *testing.T) {
 		FROM generate_series(1, 6000) AS n`)
 	for _, cacheMode := range []string{"force_generic_plan", "force_custom_plan"} {
 		planner := newCleanupPlanner(t, db, outbox.PublishedEvents, cacheMode)
-		for _, after := range []string{fromFront, db.fromRow(t, "outbox", "published_at", 3_000)} {
+		for _, after := range []string{atFront, db.fromRow(t, "outbox", "published_at", 3_000)} {
 			whole := planner.explainRemove(t, after, 500)
 			for _, part := range []plan{planner.explainOldest(t, after), whole.locking(t), whole.only(t, "ModifyTable")} {
 				part.each(func(p plan) {
@@ -198,9 +198,9 @@ func TestAHeldSnapshotMakesNoBatchOfACleanupDearer(t *testing.T) {
 				asked.After = deleted.Last
 				var last string
 				require.NoError(t, holder.QueryRow(t.Context(), "SELECT published_at::text FROM outbox WHERE seq = $1", gone).Scan(&last))
-				fromTheFront = append(fromTheFront, planner.explainRemove(t, fromFront, 5).locking(t).buffers())
+				fromTheFront = append(fromTheFront, planner.explainRemove(t, atFront, 5).locking(t).buffers())
 				fromTheLast = append(fromTheLast, planner.explainRemove(t, fmt.Sprintf("'%s', %d", last, gone), 5).buffers())
-				searches = append(searches, planner.explainOldest(t, fromFront).buffers())
+				searches = append(searches, planner.explainOldest(t, atFront).buffers())
 			}
 
 			t.Logf("buffers from the front %v, from the last row %v, of a search %v", fromTheFront, fromTheLast, searches)

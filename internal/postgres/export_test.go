@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strings"
 	"time"
 
 	"outboxrelay/internal/outbox"
@@ -30,4 +31,13 @@ func MissingPartitions(existing [][2]time.Time, interval string, ahead int, now 
 func CleanupSQL(table Table, kind outbox.RowKind) (begin, settings, oldest, remove string) {
 	queries := newCleanupQueries(table)
 	return queries.begin, queries.settings, queries.kinds[kind].oldest, queries.kinds[kind].remove
+}
+
+// LagSQL returns the statements of a measurement's transaction that read rows
+// of the outbox or its failed table, and those before them, with a limit of a
+// minute.
+func LagSQL(table Table) (begin, settings, pending, failed, published string) {
+	queries := newLagQueries(table)
+	settings = strings.ReplaceAll(queries.settings, "$1", "60000")
+	return queries.begin, settings, queries.pending, queries.failed, queries.published
 }

@@ -39,7 +39,7 @@ func textParam(v string) param    { return param{pgtype.TextOID, v} }
 // timeParam is a timestamptz; the zero time is before every other.
 func timeParam(v time.Time) param {
 	if v.IsZero() {
-		return param{pgtype.TimestamptzOID, pgtype.NegativeInfinity}
+		return param{pgtype.TimestamptzOID, pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}}
 	}
 	return param{pgtype.TimestamptzOID, v}
 }

@@ -134,46 +134,51 @@ const (
 	insert        = "INSERT INTO outbox (seq, event_type, payload, published_at) SELECT n, 'order.placed', jsonb_build_object('n', n), "
 )
 
-// The statistics are what goes wrong: they are from another time. Scaled down
-// from the 2,000,000 rows of the incidents it stands for.
+// stale are tables whose statistics are from another time, which is what goes
+// wrong, and floors to begin at. Scaled down from the 2,000,000 rows of the
+// incidents it stands for.
+var stale = map[string]struct {
+	prepare string
+	floors  []int64
+}{
+	"NeverAnalyzed": {
+		insert + "NULL FROM generate_series(1, 20000) AS n", []int64{front, 10_000, 19_990, 30_000},
+	},
+	"NeverAnalyzedAndEmpty": {"", []int64{front, 0}},
+	"AnalyzedEmpty": {
+		"ANALYZE outbox;" + insert + "NULL FROM generate_series(1, 20000) AS n", []int64{front, 10_000, 19_990},
+	},
+	"AnalyzedWhenAllWerePending": {
+		insert + "NULL FROM generate_series(1, 20000) AS n; ANALYZE outbox; UPDATE outbox SET published_at = now() WHERE seq <= 19950",
+		[]int64{front, 10_000, 19_950, 19_990},
+	},
+	"AnalyzedWhenNearlyNoneWerePending": {
+		insert + "CASE WHEN n <= 20000 THEN now() END FROM generate_series(1, 20010) AS n; ANALYZE outbox;" +
+			insert + "NULL FROM generate_series(20011, 40000) AS n",
+		[]int64{front, 20_000, 30_000, 39_990},
+	},
+	"AnalyzedWhenNoneWerePending": {
+		insert + "now() FROM generate_series(1, 20000) AS n; ANALYZE outbox;" + insert + "NULL FROM generate_series(20001, 20050) AS n",
+		[]int64{front, 20_000, 20_040},
+	},
+}
+
+// cacheModes are the ways to plan a statement, and how often it is to be run.
+// From the sixth on a generic plan may be chosen.
+func cacheModes(floors []int64) map[string]int {
+	return map[string]int{"auto": 12, "force_generic_plan": len(floors), "force_custom_plan": len(floors)}
+}
+
 func TestTheClaimReadsThePendingIndexWhateverTheStatisticsSay(t *testing.T) {
 	t.Parallel()
 
-	for name, test := range map[string]struct {
-		prepare string
-		floors  []int64
-	}{
-		"NeverAnalyzed": {
-			insert + "NULL FROM generate_series(1, 20000) AS n", []int64{front, 10_000, 19_990, 30_000},
-		},
-		"NeverAnalyzedAndEmpty": {"", []int64{front, 0}},
-		"AnalyzedEmpty": {
-			"ANALYZE outbox;" + insert + "NULL FROM generate_series(1, 20000) AS n", []int64{front, 10_000, 19_990},
-		},
-		"AnalyzedWhenAllWerePending": {
-			insert + "NULL FROM generate_series(1, 20000) AS n; ANALYZE outbox; UPDATE outbox SET published_at = now() WHERE seq <= 19950",
-			[]int64{front, 10_000, 19_950, 19_990},
-		},
-		"AnalyzedWhenNearlyNoneWerePending": {
-			insert + "CASE WHEN n <= 20000 THEN now() END FROM generate_series(1, 20010) AS n; ANALYZE outbox;" +
-				insert + "NULL FROM generate_series(20011, 40000) AS n",
-			[]int64{front, 20_000, 30_000, 39_990},
-		},
-		"AnalyzedWhenNoneWerePending": {
-			insert + "now() FROM generate_series(1, 20000) AS n; ANALYZE outbox;" + insert + "NULL FROM generate_series(20001, 20050) AS n",
-			[]int64{front, 20_000, 20_040},
-		},
-	} {
+	for name, test := range stale {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			db := newDatabase(t)
 			db.Exec(t, withoutVacuum+test.prepare)
-			for cacheMode, times := range map[string]int{
-				"auto":               12, // from the sixth on it may choose a generic plan
-				"force_generic_plan": len(test.floors),
-				"force_custom_plan":  len(test.floors),
-			} {
+			for cacheMode, times := range cacheModes(test.floors) {
 				planner := newPlanner(t, db, cacheMode)
 				for i := range times {
 					requirePendingIndex(t, planner.explain(t, test.floors[i%len(test.floors)], 500))

@@ -85,8 +85,7 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 
 	db := newDatabase(t)
 	db.pending(t, 1)
-	conn := postgrestest.Connect(t, db.login.URL)
-	for _, statement := range []string{
+	db.requireNoRight(t,
 		"INSERT INTO outbox (event_type, payload) VALUES ('a', '{}')",
 		"UPDATE outbox SET payload = '{}'",
 		"UPDATE outbox SET event_type = 'b'",
@@ -110,7 +109,14 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 		"GRANT outbox_admin TO " + db.login.Name,
 		"CREATE ROLE more",
 		"SET ROLE outbox_writer",
-	} {
+	)
+}
+
+// requireNoRight says that the login may execute none of the statements.
+func (d *database) requireNoRight(t *testing.T, statements ...string) {
+	t.Helper()
+	conn := postgrestest.Connect(t, d.login.URL)
+	for _, statement := range statements {
 		_, err := conn.Exec(t.Context(), statement)
 		var refused *pgconn.PgError
 		require.ErrorAs(t, err, &refused, statement)
@@ -148,20 +154,26 @@ func TestTheRolesTimeZoneChangesNoAge(t *testing.T) {
 func TestAReadOnlyServerIsNamed(t *testing.T) {
 	t.Parallel()
 
-	server := postgrestest.NewServer(t, postgrestest.Options{})
-	made, err := server.CreateDatabase(t.Context(), postgres.Schema(publicOutbox))
-	require.NoError(t, err)
-	login, err := made.AddLogin(t.Context(), "outbox_relay")
-	require.NoError(t, err)
-	db := &database{made, login} // dropped with the server: a standby drops nothing
-	require.NoError(t, server.Halt(false))
-	require.NoError(t, os.WriteFile(filepath.Join(server.SocketDirectory(), "data", "standby.signal"), nil, 0o600))
-	require.NoError(t, server.Resume(t.Context()))
+	db := newStandby(t, "outbox_relay")
 
-	_, err = db.session(t).Claim(t.Context(), everything)
+	_, err := db.session(t).Claim(t.Context(), everything)
 
 	require.ErrorContains(t, err, "the connection leads to a read-only server: use the endpoint of the writer")
 	require.NotErrorIs(t, err, outbox.ErrRefused)
+}
+
+// newStandby is an empty outbox on a server that takes no writes.
+func newStandby(t *testing.T, role string) *database {
+	t.Helper()
+	server := postgrestest.NewServer(t, postgrestest.Options{})
+	made, err := server.CreateDatabase(t.Context(), postgres.Schema(publicOutbox))
+	require.NoError(t, err)
+	login, err := made.AddLogin(t.Context(), role)
+	require.NoError(t, err)
+	require.NoError(t, server.Halt(false))
+	require.NoError(t, os.WriteFile(filepath.Join(server.SocketDirectory(), "data", "standby.signal"), nil, 0o600))
+	require.NoError(t, server.Resume(t.Context()))
+	return &database{made, login} // dropped with the server: a standby drops nothing
 }
 
 func TestNoConnectionIsAnErrorOfConnecting(t *testing.T) {

@@ -17,15 +17,21 @@
 -- The greatest seq is that of the same snapshot: where nothing is pending, all
 -- rows to come have a greater one, but for those that commit late.
 --
+-- FOR KEY SHARE OF start locks nothing: start is no table. It makes the planner
+-- keep published_at IS NULL as a condition of the index scan. Since the index
+-- has only such rows it would drop it elsewhere, and then, before PostgreSQL 18,
+-- read the index from its beginning to find a seq, which is the second column.
+--
 -- A time that is missing or infinite gives no age, and is counted. created_at is
 -- returned for its type alone.
 WITH first AS MATERIALIZED (
     SELECT seq
-    FROM public.outbox
+    FROM public.outbox, (SELECT) AS start
     WHERE published_at IS NULL
       AND seq > $1::bigint
     ORDER BY published_at, seq
     LIMIT 1
+    FOR KEY SHARE OF start
 ),
 due AS NOT MATERIALIZED (
     SELECT published_at, seq, created_at, deliver_after,
@@ -35,27 +41,31 @@ due AS NOT MATERIALIZED (
     WHERE published_at IS NULL
       AND seq >= (SELECT f.seq FROM first f)
       AND (deliver_after IS NULL OR deliver_after <= now())
-),
-lag AS (
-    SELECT created_at,
-           greatest(created_at::timestamptz, deliver_after) AS since,
-           row_number() OVER () AS nth
-    FROM (SELECT * FROM due WHERE flows ORDER BY published_at, seq LIMIT $3::bigint + 1) AS d
 )
 SELECT min(created_at) AS created_at,
        now() AS measured_at,
        min(since) FILTER (WHERE nth <= $3::bigint AND isfinite(since)) AS oldest_since,
        count(*) AS unpublished,
        (SELECT count(*)
-        FROM (SELECT FROM due
+        FROM (SELECT
+              FROM due, (SELECT) AS start
               WHERE flows IS NOT TRUE
                 AND EXISTS (SELECT FROM public.outbox_paused)
               ORDER BY published_at, seq
-              LIMIT $3::bigint) AS d) AS paused,
+              LIMIT $3::bigint
+              FOR KEY SHARE OF start) AS p) AS paused,
        coalesce((SELECT f.seq FROM first f)::bigint, 9223372036854775807) AS first,
        coalesce((SELECT o.seq
                  FROM public.outbox AS o
                  WHERE o.seq > $1::bigint
                  ORDER BY o.seq DESC
                  LIMIT 1)::bigint, $1::bigint) AS greatest
-FROM lag
+FROM (SELECT created_at,
+             greatest(created_at::timestamptz, deliver_after) AS since,
+             row_number() OVER () AS nth
+      FROM (SELECT created_at, deliver_after
+            FROM due, (SELECT) AS start
+            WHERE flows
+            ORDER BY published_at, seq
+            LIMIT $3::bigint + 1
+            FOR KEY SHARE OF start) AS d) AS lag

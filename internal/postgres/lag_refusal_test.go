@@ -1,0 +1,206 @@
+package postgres_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/outbox"
+	"outboxrelay/internal/postgres"
+)
+
+func TestSaysWhatToDoWhenAMeasurementIsRefused(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct{ change, says, advises string }{
+		"WithoutTheTable": {
+			"DROP TABLE outbox", `relation "public.outbox" does not exist`, "or correct OUTBOX_TABLE",
+		},
+		"WithoutTheFailedTable": {
+			"DROP TABLE outbox_failed", `relation "public.outbox_failed" does not exist`, `bring the tables of "public"."outbox" up to date`,
+		},
+		"WithoutThePausedTable": {
+			"DROP TABLE outbox_paused", `relation "public.outbox_paused" does not exist`, `bring the tables of "public"."outbox" up to date`,
+		},
+		"WithoutAColumn": {
+			"ALTER TABLE outbox DROP COLUMN deliver_after", `column "deliver_after" does not exist`, "lacks a column of the contract",
+		},
+		"WithoutTheRightToRead": {
+			"REVOKE SELECT (topic) ON outbox FROM outbox_lag", "permission denied for table outbox", "give the user the role outbox_lag",
+		},
+		"WithTimesWithoutZone": {
+			"ALTER TABLE outbox ALTER COLUMN created_at TYPE timestamp", "column created_at must be of type timestamptz", "so that a time means the same to everyone",
+		},
+		"WithTextForTimes": {
+			"ALTER TABLE outbox ALTER COLUMN created_at DROP DEFAULT, ALTER COLUMN created_at TYPE text",
+			"column created_at must be of type timestamptz", "so that a time means the same to everyone",
+		},
+	} {
+		for rows, number := range map[string]int{"OnAnEmptyTable": 0, "WithRows": 2} {
+			t.Run(name+rows, func(t *testing.T) {
+				t.Parallel()
+
+				db := newLagDatabase(t)
+				db.pending(t, number)
+				db.Exec(t, test.change)
+
+				measured, err := db.lagStore().Measure(t.Context(), fromFront)
+
+				require.Zero(t, measured)
+				require.ErrorIs(t, err, outbox.ErrRefused)
+				require.ErrorContains(t, err, test.says)
+				require.ErrorContains(t, err, test.advises)
+			})
+		}
+	}
+}
+
+// A change of the table waits for nobody's measurement, so it may be the one
+// that is waited for.
+func TestDoesNotWaitLongForATableThatIsBeingChanged(t *testing.T) {
+	t.Parallel()
+
+	for _, table := range []string{"outbox", "outbox_failed", "outbox_paused"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+
+			db := newLagDatabase(t)
+			_, err := db.Conn(t).Exec(t.Context(), "BEGIN; ALTER TABLE "+table+" ADD COLUMN more int", pgx.QueryExecModeSimpleProtocol)
+			require.NoError(t, err)
+
+			measured, err := db.lagStore().Measure(t.Context(), fromFront)
+
+			require.Zero(t, measured)
+			require.ErrorContains(t, err, "canceling statement due to lock timeout")
+			require.NotErrorIs(t, err, outbox.ErrTooSlow)
+		})
+	}
+}
+
+func TestSaysThatAMeasurementTookTooLong(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.Exec(t, `ALTER TABLE outbox RENAME TO rows;
+		CREATE VIEW outbox AS SELECT seq, topic, created_at, deliver_after, published_at FROM rows, LATERAL pg_sleep(10) AS s;
+		GRANT SELECT ON outbox TO outbox_lag`)
+	db.Exec(t, "INSERT INTO rows (event_type, payload) VALUES ('a', '{}')")
+	scan := fromFront
+	scan.Limit = 50 * time.Millisecond
+
+	measured, err := db.lagStore().Measure(t.Context(), scan)
+
+	require.Zero(t, measured)
+	require.ErrorIs(t, err, outbox.ErrTooSlow)
+	require.ErrorContains(t, err, "the limit is 50ms")
+	require.ErrorContains(t, err, "give the function a longer timeout")
+}
+
+func TestNoDatabaseIsNoMeasurement(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.login.URL = db.Server.URL(db.Name, db.login.Name, "wrong")
+
+	measured, err := db.lagStore().Measure(t.Context(), fromFront)
+
+	require.Zero(t, measured)
+	require.ErrorContains(t, err, "connect to postgres at ")
+}
+
+func TestASessionThatIsEndedGivesNoMeasurement(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.Exec(t, "INSERT INTO outbox (event_type, payload) VALUES ('a', '{}')")
+	connect := func(ctx context.Context) (*pgx.Conn, error) {
+		conn, err := db.connect(ctx)
+		require.Equal(t, 1, db.TerminateSessions(t))
+		return conn, err
+	}
+	store := postgres.NewLagStore(connect, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})
+
+	measured, err := store.Measure(t.Context(), fromFront)
+
+	require.Error(t, err)
+	require.Zero(t, measured)
+}
+
+// What it needs is in the other tests, which run as this role.
+func TestTheLagsRoleMayDoNoMore(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.pending(t, 1)
+	db.requireNoRight(t,
+		"SELECT payload FROM outbox",
+		"SELECT headers FROM outbox",
+		"SELECT * FROM outbox",
+		"SELECT id FROM outbox",
+		"SELECT last_error FROM outbox",
+		"SELECT seq FROM outbox FOR UPDATE",
+		"SELECT seq FROM outbox FOR KEY SHARE",
+		"INSERT INTO outbox (event_type, payload) VALUES ('a', '{}')",
+		"UPDATE outbox SET published_at = now()",
+		"UPDATE outbox SET deliver_after = NULL",
+		"DELETE FROM outbox",
+		"TRUNCATE outbox",
+		"SELECT nextval('outbox_seq_seq')",
+		"SELECT payload FROM outbox_failed",
+		"SELECT error_message FROM outbox_failed",
+		"DELETE FROM outbox_failed",
+		"SELECT reason FROM outbox_paused",
+		"INSERT INTO outbox_paused (topic) VALUES ('*')",
+		"DELETE FROM outbox_paused",
+		"SELECT seq FROM outbox_redriven",
+		"SELECT version FROM outbox_schema",
+		"ALTER TABLE outbox ADD COLUMN more int",
+		"CREATE TABLE more ()",
+		"CREATE SCHEMA more",
+		"DROP TABLE outbox",
+		"SET ROLE outbox_relay",
+		"CREATE ROLE more",
+	)
+}
+
+func TestAMeasurementIsOneRoundTripWithoutNames(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.pending(t, 3)
+	var line *tap
+	dial := db.dial(func(conn net.Conn) net.Conn { line = &tap{Conn: conn}; return line })
+	store := postgres.NewLagStore(func(ctx context.Context) (*pgx.Conn, error) {
+		conn, err := dial(ctx)
+		line.sent.Reset() // the login is over
+		return conn, err
+	}, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})
+
+	_, err := store.Measure(t.Context(), fromFront)
+
+	require.NoError(t, err)
+	messages := line.take(t)
+	const terminate = 'X'
+	last := len(messages) - 1
+	require.Equal(t, byte(terminate), messages[last].kind)
+	requireOneRoundTrip(t, messages[:last], 8) // begin, settings, pending, failed, published, dead, transactions, commit
+	for _, message := range messages {
+		if message.kind == parseMessage {
+			require.Zero(t, message.body[0], "%q", message.body)
+		}
+	}
+}
+
+func TestMeasuresOnAStandby(t *testing.T) {
+	t.Parallel()
+
+	db := newStandby(t, "outbox_lag")
+
+	measured := db.measure(t)
+
+	require.Zero(t, measured.Unpublished)
+}

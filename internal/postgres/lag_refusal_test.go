@@ -119,7 +119,7 @@ func TestASessionThatIsEndedGivesNoMeasurement(t *testing.T) {
 	db.Exec(t, "INSERT INTO outbox (event_type, payload) VALUES ('a', '{}')")
 	connect := func(ctx context.Context) (*pgx.Conn, error) {
 		conn, err := db.connect(ctx)
-		require.Equal(t, 1, db.TerminateSessions(t))
+		require.Equal(t, 1, db.TerminateSessions(t)) //nolint:contextcheck // it has the test's
 		return conn, err
 	}
 	store := postgres.NewLagStore(connect, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})

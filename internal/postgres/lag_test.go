@@ -478,8 +478,12 @@ func TestMeasuresATableOfAnyName(t *testing.T) {
 
 	db := newLagDatabase(t)
 	for _, table := range []postgres.Table{
-		{Schema: "App", Name: "Outbox"}, {Schema: `a"b""c`, Name: `'it''s' "the" outbox"`}, {Schema: "$1", Name: "$2::text %s %I ${x}"},
-		{Schema: "-- a", Name: "/* b */ -- c\n\td"}, {Schema: `a\`, Name: `b\"`}, {Schema: "Käse🧀", Name: "first"},
+		{Schema: "App", Name: "Outbox"},
+		{Schema: `a"b""c`, Name: `'it''s' "the" outbox"`},
+		{Schema: "$1", Name: "$2::text %s %I ${x}"},
+		{Schema: "-- a", Name: "/* b */ -- c\n\td"},
+		{Schema: `a\`, Name: `b\"`},
+		{Schema: "Käse🧀", Name: "first"},
 	} {
 		db.Exec(t, "CREATE SCHEMA "+pgx.Identifier{table.Schema}.Sanitize())
 		db.Exec(t, postgres.Schema(table)+"; ALTER TABLE "+table.String()+" SET (autovacuum_enabled = off)")

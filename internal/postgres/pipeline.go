@@ -33,8 +33,8 @@ type param struct {
 	value any
 }
 
-func int8Param(v int64) param     { return param{pgtype.Int8OID, v} }
-func textParam(v string) param    { return param{pgtype.TextOID, v} }
+func int8Param(v int64) param  { return param{pgtype.Int8OID, v} }
+func textParam(v string) param { return param{pgtype.TextOID, v} }
 
 // timeParam is a timestamptz; the zero time is before every other.
 func timeParam(v time.Time) param {

@@ -197,25 +197,26 @@ func TestAFewPendingRowsBehindManyPublishedCostLittle(t *testing.T) {
 	db := newDatabase(t)
 	db.Exec(t, withoutVacuum+insert+fmt.Sprintf("CASE WHEN n <= %d THEN now() END FROM generate_series(1, %d) AS n", published, published+50))
 
-	planner := newPlanner(t, db, "auto")
+	planner, explained := newPlanner(t, db, "auto"), 0
 	for _, floor := range []int64{front, published, published + 40} {
 		whole := planner.explain(t, floor, 500)
 		requirePendingIndex(t, whole)
 		require.Equal(t, min(50, int(published+50-max(floor, published))), int(whole.Rows))
 		require.LessOrEqual(t, whole.buffers(), 100, "from %d", floor)
+		explained += int(whole.Rows)
 	}
 	require.NoError(t, planner.conn.Close(t.Context()))
 
-	const read = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relid = 'outbox'::regclass"
-	before := db.QueryInt(t, read)
 	session := db.session(t)
 	drained, err := drainAll(t.Context(), session, 7)
 	require.NoError(t, err)
 	session.Close(t.Context())
 	db.waitForNobody(t) // a session that ends hands in its counts
 	require.Equal(t, between(published+1, published+50), drained)
-	require.Positive(t, db.QueryInt(t, read)-before)
-	require.Less(t, db.QueryInt(t, read)-before, 10_000)
+	const read = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relid = 'outbox'::regclass"
+	// Up to PostgreSQL 14 the counts of both sessions show with a delay.
+	require.Eventually(t, func() bool { return db.QueryInt(t, read) >= explained+50 }, patience, tick)
+	require.Less(t, db.QueryInt(t, read), 10_000)
 }
 
 // A snapshot that is held keeps the entries of published rows in the

@@ -106,7 +106,7 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 		"CREATE TABLE more ()",
 		"CREATE SCHEMA more",
 		"DROP TABLE outbox",
-		"GRANT outbox_admin TO " + db.login.Name,
+		"GRANT outbox_admin TO "+db.login.Name,
 		"CREATE ROLE more",
 		"SET ROLE outbox_writer",
 	)

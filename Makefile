@@ -13,9 +13,12 @@ FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 ARGS ?=
 PACKAGES ?= ./...
 
+# The versions of PostgreSQL that are supported: make test-matrix VERSIONS='14 18'
+VERSIONS ?= 14 15 16 17 18
+
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Write events into a real PostgreSQL and watch them arrive
@@ -35,6 +38,24 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 		echo '*** WITHOUT THE RACE DETECTOR: it needs a C compiler, install gcc or clang ***' >&2; \
 	fi; \
 	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)
+
+# A version that fails does not keep the others from being tried. One that
+# neither the machine nor npm has is left out, loudly, and never in CI.
+.PHONY: test-matrix
+test-matrix: PACKAGES := $(if $(filter file,$(origin PACKAGES)),./internal/postgres/...,$(PACKAGES))
+test-matrix: ## Run the store's tests on each PostgreSQL of VERSIONS, 14 to 18; ARGS and PACKAGES as for test
+	@passed= failed=; for version in $(VERSIONS); do \
+		echo "=== PostgreSQL $$version"; \
+		if ! found=$$(go run ./internal/postgrestest/find "$$version"); then \
+			failed="$$failed $$version"; \
+		elif [ -n "$$found" ]; then \
+			echo "$$found"; \
+			$(MAKE) --no-print-directory test POSTGRES_VERSION="$$version" PACKAGES='$(PACKAGES)' \
+				&& passed="$$passed $$version" || failed="$$failed $$version"; \
+		fi; \
+	done; \
+	echo "=== passed on PostgreSQL$${passed:- none}$${failed:+, failed on$$failed}"; \
+	[ -n "$$passed" ] && [ -z "$$failed" ]
 
 .PHONY: lint
 lint: ## Check style, formatting, directions of imports and go.mod

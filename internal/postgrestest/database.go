@@ -26,7 +26,8 @@ type request struct {
 
 // Schema is a script to run in the database first, of any number of statements. It runs once a process, in a template that each database
 // is copied from, so a large one costs nothing. It may create roles, which all databases share, so it has to cope with roles that exist.
-// A copy lacks what belongs to the database as a whole: GRANT ... ON DATABASE and ALTER DATABASE ... SET.
+// A copy lacks what belongs to the database as a whole: GRANT ... ON DATABASE and ALTER DATABASE ... SET. In schema public only its owner
+// may create tables, also before PostgreSQL 15.
 func Schema(script string) Option { return func(r *request) { r.schema = script } }
 
 // On chooses the server; without it, it is the shared one.

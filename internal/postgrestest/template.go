@@ -33,10 +33,16 @@ func templateName(script string) string {
 	return "template_" + hex.EncodeToString(sum[:8])
 }
 
+// closePublic makes schema public what it is since PostgreSQL 15: before, every role could create tables there.
+const closePublic = "revoke create on schema public from public"
+
 // buildTemplate leaves the database closed to connections, so that nobody can stand in the way of its copies.
 func (s *Server) buildTemplate(ctx context.Context, name, script string) error {
 	if err := s.createDatabase(ctx, name, "template0"); err != nil {
 		return err
+	}
+	if err := s.execute(ctx, name, closePublic); err != nil {
+		return fmt.Errorf("close schema public: %w", err)
 	}
 	if err := s.execute(ctx, name, script); err != nil {
 		_ = s.dropDatabase(ctx, name)

@@ -129,6 +129,25 @@ func requirePendingIndex(t *testing.T, whole plan) {
 	require.Equal(t, 1, scans)
 }
 
+// requirePendingIndexes requires the same of a claim from tables that other
+// names have: it reads so many indexes, each in its order, and they are of
+// pending rows.
+func requirePendingIndexes(t *testing.T, db *database, number int) {
+	t.Helper()
+	planner, scans := newPlanner(t, db, "auto"), 0
+	planner.explain(t, front, 500).locking(t).each(func(p plan) {
+		require.NotContains(t, p.Node, "Sort")
+		require.NotContains(t, p.Node, "Bitmap")
+		if p.Relation == "" {
+			return
+		}
+		scans++
+		require.Equal(t, "Index Scan", p.Node)
+		require.Equal(t, "(published_at IS NULL)", db.text(t, "SELECT pg_get_expr(indpred, indrelid) FROM pg_index WHERE indexrelid = $1::regclass", p.Index))
+	})
+	require.Equal(t, number, scans)
+}
+
 const (
 	withoutVacuum = "ALTER TABLE outbox SET (autovacuum_enabled = off);"
 	insert        = "INSERT INTO outbox (seq, event_type, payload, published_at) SELECT n, 'order.placed', jsonb_build_object('n', n), "

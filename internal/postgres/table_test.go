@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,23 +16,29 @@ import (
 // live takes four pending rows, 1 to 4, through all that can become of a row.
 func live(t *testing.T, db *database, table postgres.Table) {
 	t.Helper()
+	liveOf(t, db, table, upTo(4))
+}
+
+// liveOf is live for four rows that have other numbers. They are all that is pending.
+func liveOf(t *testing.T, db *database, table postgres.Table, seqs []int64) {
+	t.Helper()
 	session := openSession(t, db.connect, postgres.StoreConfig{Table: table, Bus: "events"})
-	require.Equal(t, upTo(4), seqsOf(claim(t, session, everything)))
+	require.Equal(t, seqs, seqsOf(claim(t, session, everything)))
 	next, receipt, err := session.Settle(t.Context(), outbox.Settlement{
-		Published: []int64{1},
-		Deferred:  []outbox.Deferral{{Seq: 2, Delay: time.Hour, Reason: "later"}},
-		Failed:    []outbox.Failure{{Seq: 3, Code: "never", Message: "no"}},
+		Published: seqs[:1],
+		Deferred:  []outbox.Deferral{{Seq: seqs[1], Delay: time.Hour, Reason: "later"}},
+		Failed:    []outbox.Failure{{Seq: seqs[2], Code: "never", Message: "no"}},
 	}, &everything)
 	require.NoError(t, err)
 	require.True(t, receipt.Committed)
-	require.Equal(t, []int64{4}, seqsOf(next))
+	require.Equal(t, seqs[3:], seqsOf(next))
 	settle(t, session, outbox.Settlement{})
-	require.NoError(t, session.Record(t.Context(), outbox.Settlement{Published: []int64{4}}))
+	require.NoError(t, session.Record(t.Context(), outbox.Settlement{Published: seqs[3:]}))
 
 	name, failed := table.String(), postgres.Table{Schema: table.Schema, Name: table.Name + "_failed"}.String()
-	require.Equal(t, []int64{1, 4}, db.seqs(t, "SELECT seq FROM "+name+" WHERE published_at IS NOT NULL"))
-	require.Equal(t, []int64{2}, db.seqs(t, "SELECT seq FROM "+name+" WHERE retry_at > now() AND attempts = 1 AND last_error = 'later'"))
-	require.Equal(t, []int64{3}, db.seqs(t, "SELECT seq FROM "+failed+" WHERE error_code = 'never' AND error_message = 'no'"))
+	require.Equal(t, []int64{seqs[0], seqs[3]}, db.seqs(t, fmt.Sprintf("SELECT seq FROM %s WHERE published_at IS NOT NULL AND seq >= %d", name, seqs[0])))
+	require.Equal(t, seqs[1:2], db.seqs(t, "SELECT seq FROM "+name+" WHERE retry_at > now() AND attempts = 1 AND last_error = 'later'"))
+	require.Equal(t, seqs[2:3], db.seqs(t, "SELECT seq FROM "+failed+" WHERE error_code = 'never' AND error_message = 'no'"))
 }
 
 func TestServesATableOfAnyName(t *testing.T) {

@@ -1,0 +1,98 @@
+package postgres_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/postgres"
+)
+
+// document has the fenced blocks of docs/own-tables.md by the heading they are
+// under and by their language, "sql" or "sh".
+type document map[string]map[string][]string
+
+func readDocument(t *testing.T) document {
+	t.Helper()
+	content, err := os.ReadFile("../../docs/own-tables.md")
+	require.NoError(t, err)
+	found, heading, language := document{}, "", ""
+	var block []string
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSuffix(line, "\n")
+		fence, fenced := strings.CutPrefix(line, "```")
+		switch {
+		case fenced && language == "":
+			language, block = fence, nil
+		case fenced:
+			if found[heading] == nil {
+				found[heading] = map[string][]string{}
+			}
+			found[heading][language] = append(found[heading][language], strings.Join(block, "\n"))
+			language = ""
+		case language != "":
+			block = append(block, line)
+		case strings.HasPrefix(line, "#"):
+			heading = strings.TrimLeft(line, "# ")
+		}
+	}
+	return found
+}
+
+// statements are those of the SQL under a heading, in turn.
+func (d document) statements(t *testing.T, heading string) []string {
+	t.Helper()
+	blocks := d[heading]["sql"]
+	require.NotEmpty(t, blocks, "no SQL under %q", heading)
+	return split(strings.Join(blocks, "\n"))
+}
+
+// split is for SQL in which a semicolon that ends a line ends a statement, but
+// for those between $$ and $$.
+func split(sql string) []string {
+	var statements []string
+	var statement strings.Builder
+	for line := range strings.Lines(sql + "\n") {
+		statement.WriteString(line)
+		quoted := strings.Count(statement.String(), "$$")%2 == 1
+		if strings.HasSuffix(line, ";\n") && !quoted {
+			statements = append(statements, statement.String())
+			statement.Reset()
+		}
+	}
+	return append(statements, strings.Fields(statement.String())...) // what is left over is no statement, and fails
+}
+
+// run runs the SQL under headings as psql does, statement by statement.
+func (d document) run(t *testing.T, conn *pgx.Conn, headings ...string) {
+	t.Helper()
+	for _, heading := range headings {
+		for _, statement := range d.statements(t, heading) {
+			_, err := conn.Exec(t.Context(), statement)
+			require.NoError(t, err, statement)
+		}
+	}
+}
+
+// grants returns the script that the shell commands under a heading leave in
+// grants.sql, given what make schema prints.
+func (d document) grants(t *testing.T, heading string) string {
+	t.Helper()
+	blocks := d[heading]["sh"]
+	require.Len(t, blocks, 1, heading)
+	directory := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "schema.sql"), []byte(postgres.Schema(publicOutbox)), 0o600))
+	shell := exec.CommandContext(t.Context(), "sh", "-ec", `make() { test "$*" = '-s schema' && cat schema.sql; }`+"\n"+blocks[0])
+	shell.Dir = directory
+	output, err := shell.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	script, err := os.ReadFile(filepath.Join(directory, "grants.sql"))
+	require.NoError(t, err)
+	require.NotContains(t, string(script), "COMMIT", "there is no BEGIN")
+	return string(script)
+}

@@ -151,8 +151,11 @@ func (r *reader) eventBridge() EventBridge {
 }
 
 func (r *reader) eventBus() string {
-	return r.text("EVENT_BUS", "default", "the name or ARN of an event bus", matches(eventBus, 1600))
+	return r.text("EVENT_BUS", "default", "the name or ARN of an event bus", IsEventBus)
 }
+
+// IsEventBus reports whether a text can be the name or ARN of an event bus.
+func IsEventBus(text string) bool { return matches(eventBus, 1600)(text) }
 
 func (r *reader) eventSource() string {
 	return r.text("EVENT_SOURCE", "outbox", "1 to 256 printable ASCII characters, not beginning with aws., which is reserved",

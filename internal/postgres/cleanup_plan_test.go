@@ -29,8 +29,8 @@ func newCleanupPlanner(t *testing.T, db *database, kind outbox.RowKind, cacheMod
 
 // The place after which a cleanup looks, as parameters.
 const (
-	atFront = "'-infinity', -9223372036854775808"
-	upToWeek  = "now() - interval '7 days', 9223372036854775807"
+	atFront  = "'-infinity', -9223372036854775808"
+	upToWeek = "now() - interval '7 days', 9223372036854775807"
 )
 
 // fromRow is after the row with a seq that expired made, whatever its time is.

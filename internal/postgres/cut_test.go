@@ -135,7 +135,11 @@ func TestACommitWithoutAnAnswerIsNotSettled(t *testing.T) {
 
 func (d *database) sessionThrough(t *testing.T, line *proxy) outbox.Session {
 	t.Helper()
-	return openSession(t, func(ctx context.Context) (*pgx.Conn, error) {
+	return openSession(t, d.connectThrough(line), postgres.StoreConfig{Table: publicOutbox, Bus: "events"})
+}
+
+func (d *database) connectThrough(line *proxy) func(context.Context) (*pgx.Conn, error) {
+	return func(ctx context.Context) (*pgx.Conn, error) {
 		config, err := pgx.ParseConfig(d.login.URL)
 		if err != nil {
 			return nil, err
@@ -144,7 +148,7 @@ func (d *database) sessionThrough(t *testing.T, line *proxy) outbox.Session {
 			return (&net.Dialer{}).DialContext(ctx, network, line.address)
 		}
 		return pgx.ConnectConfig(ctx, config)
-	}, postgres.StoreConfig{Table: publicOutbox, Bus: "events"})
+	}
 }
 
 // frozen is the connection of a process that can be stopped, as a sandbox is:

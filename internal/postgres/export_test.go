@@ -41,3 +41,13 @@ func LagSQL(table Table) (begin, settings, pending, failed, published string) {
 	settings = strings.ReplaceAll(queries.settings, "$1", "60000")
 	return queries.begin, settings, queries.pending, queries.failed, queries.published
 }
+
+// AdminSQL returns the statements of an operator's actions that read the outbox
+// or its failed table by an index, and those before them.
+func AdminSQL(table Table) (begin, settings string, statements map[string]string) {
+	queries := newAdminQueries(table)
+	return queries.begin, queries.settings, map[string]string{
+		"find": queries.find, "lock": queries.lock,
+		"present": queries.present, "redrive": queries.redrive, "discard": queries.discard,
+	}
+}

@@ -90,7 +90,8 @@ func (p *pipeline) encode(param param) ([]byte, error) {
 	if value, ok := param.value.(written); ok {
 		return value, nil
 	}
-	return p.conn.TypeMap().Encode(param.oid, pgx.BinaryFormatCode, param.value, nil)
+	// A buffer to begin with: an empty text would be sent as NULL without one.
+	return p.conn.TypeMap().Encode(param.oid, pgx.BinaryFormatCode, param.value, []byte{})
 }
 
 // run sends the statements and reads their results in turn. The error names

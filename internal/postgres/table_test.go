@@ -113,8 +113,8 @@ const (
 // what its payload holds, also what is no JSON.
 const ownTable = messages + messagesView + `
 	CREATE TABLE outbox_failed (LIKE outbox, failed_at timestamptz, error_code text, error_message text, times_failed int);
-	CREATE TABLE outbox_redriven (seq bigint, times_failed int);
-	CREATE TABLE outbox_paused (topic text);
+	CREATE TABLE outbox_redriven (seq bigint, id uuid, attempts int, failed_at timestamptz, error_code text, error_message text, times_failed int);
+	CREATE TABLE outbox_paused (topic text UNIQUE, reason text, since timestamptz DEFAULT now());
 	DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'outbox_relay') THEN CREATE ROLE outbox_relay; END IF; END $$;
 	GRANT SELECT, DELETE ON outbox TO outbox_relay;
 	GRANT UPDATE (retry_at, attempts, last_error, published_at) ON outbox TO outbox_relay;

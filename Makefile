@@ -41,6 +41,7 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 
 # A version that fails does not keep the others from being tried. One that
 # neither the machine nor npm has is left out, loudly, and never in CI.
+# -parallel: the longest tests wait for what the server does in its own time.
 .PHONY: test-matrix
 test-matrix: PACKAGES := $(if $(filter file,$(origin PACKAGES)),./internal/postgres/...,$(PACKAGES))
 test-matrix: ## Run the store's tests on each PostgreSQL of VERSIONS, 14 to 18; ARGS and PACKAGES as for test
@@ -50,7 +51,7 @@ test-matrix: ## Run the store's tests on each PostgreSQL of VERSIONS, 14 to 18; 
 			failed="$$failed $$version"; \
 		elif [ -n "$$found" ]; then \
 			echo "$$found"; \
-			$(MAKE) --no-print-directory test POSTGRES_VERSION="$$version" PACKAGES='$(PACKAGES)' \
+			GOFLAGS="$$GOFLAGS -parallel=6" $(MAKE) --no-print-directory test POSTGRES_VERSION="$$version" PACKAGES='$(PACKAGES)' \
 				&& passed="$$passed $$version" || failed="$$failed $$version"; \
 		fi; \
 	done; \

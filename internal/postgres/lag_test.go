@@ -431,8 +431,7 @@ func TestDefaultsDoNotDisturbAMeasurement(t *testing.T) {
 	db.insert(t, 1, 4, "1 hour", "")
 	for setting, value := range map[string]string{
 		"default_transaction_isolation": "serializable", "default_transaction_deferrable": "on",
-		"statement_timeout": "200", "enable_indexscan": "off", "enable_indexonlyscan": "off",
-		"idle_in_transaction_session_timeout": "1", "timezone": "'Asia/Tokyo'", "datestyle": "'German'", "search_path": "''",
+		"statement_timeout": "1", "idle_in_transaction_session_timeout": "1", "timezone": "'Asia/Tokyo'", "datestyle": "'German'", "search_path": "''",
 	} {
 		db.Exec(t, "ALTER ROLE "+db.login.Name+" SET "+setting+" = "+value)
 	}
@@ -443,12 +442,33 @@ func TestDefaultsDoNotDisturbAMeasurement(t *testing.T) {
 	requireAge(t, time.Hour, lag.OldestUnpublishedAge)
 }
 
+// The outbox is a view of itself whose topic is what the settings are while it is
+// read, and just that bus is paused.
+func TestLimitsAreInForceInAMeasurement(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.insert(t, 1, 1, "1 hour", "")
+	db.Exec(t, `ALTER TABLE outbox RENAME TO rows;
+		CREATE VIEW outbox AS SELECT seq, created_at, deliver_after, published_at, concat_ws(' ',
+			current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
+			current_setting('transaction_timeout', true), current_setting('transaction_read_only'), current_setting('jit')) AS topic FROM rows;
+		GRANT SELECT ON outbox TO outbox_lag`)
+	for setting, value := range map[string]string{"transaction_timeout": "130s", "": ""} { // since PostgreSQL 17
+		db.Exec(t, "INSERT INTO outbox_paused (topic) SELECT concat_ws(' ', '1min', '2s', '10s', nullif($2::text, ''), 'on', 'off') "+
+			"WHERE ($1::text = '') = (current_setting('transaction_timeout', true) IS NULL)", setting, value)
+	}
+
+	require.Equal(t, 1, db.measure(t).Paused)
+}
+
 // Whoever waits for a table that is being rewritten must not take it for empty.
 func TestATableThatIsBeingRewrittenIsNotEmpty(t *testing.T) {
 	t.Parallel()
 
 	db := newLagDatabase(t)
 	db.insert(t, 1, 4, "1 hour", "")
+	db.Exec(t, "ALTER ROLE "+db.login.Name+" SET default_transaction_isolation = 'repeatable read'")
 	db.Exec(t, "INSERT INTO outbox (seq, event_type, payload, published_at) VALUES (5, 'a', '{}', now() - interval '1 hour')")
 	conn := db.Conn(t)
 	_, err := conn.Exec(t.Context(), "BEGIN; ALTER TABLE outbox ADD COLUMN more float DEFAULT random()", pgx.QueryExecModeSimpleProtocol)

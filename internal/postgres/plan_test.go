@@ -22,6 +22,7 @@ type plan struct {
 	Relation     string  `json:"Relation Name"`
 	Index        string  `json:"Index Name"`
 	Rows         float64 `json:"Actual Rows"` // by loop; since PostgreSQL 18 with a fraction
+	Loops        int     `json:"Actual Loops"`
 	Hit          int     `json:"Shared Hit Blocks"`
 	Read         int     `json:"Shared Read Blocks"`
 	Plans        []plan

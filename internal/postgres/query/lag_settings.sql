@@ -5,9 +5,8 @@
 --
 -- lock_timeout: a measurement waits for nobody but who changes the table itself.
 -- transaction_timeout, since PostgreSQL 17: two of the statements can be long.
--- enable_*: each statement is to read one index in its order, whatever the
---   planner thinks how many rows there are.
--- max_parallel_workers_per_gather: a measurement takes no more than its share.
+-- enable_sort, enable_bitmapscan: each statement is to read one index in its order,
+--   however many rows the planner thinks that there are.
 -- jit: compiling takes longer than any of the statements.
 SELECT set_config('statement_timeout', ($1::bigint)::text, true),
        set_config('lock_timeout', '2s', true),
@@ -15,9 +14,5 @@ SELECT set_config('statement_timeout', ($1::bigint)::text, true),
        CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
             THEN set_config('transaction_timeout', (2 * $1::bigint + 10000)::text, true) END,
        set_config('enable_sort', 'off', true),
-       set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true),
-       set_config('enable_indexscan', 'on', true),
-       set_config('enable_indexonlyscan', 'on', true),
-       set_config('max_parallel_workers_per_gather', '0', true),
        set_config('jit', 'off', true)

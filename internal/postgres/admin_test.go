@@ -19,10 +19,16 @@ import (
 // all selects every failed event.
 var all = outbox.Selection{All: true, Limit: outbox.SelectMost}
 
-// asAdmin is the same database, with a login that may do what an operator does.
+// as is the same database, with a login that has another role.
+func (d *database) as(t *testing.T, role string) *database {
+	t.Helper()
+	return &database{d.Database, d.CreateLogin(t, role)}
+}
+
+// asAdmin has a login that may do what an operator does.
 func (d *database) asAdmin(t *testing.T) *database {
 	t.Helper()
-	return &database{d.Database, d.CreateLogin(t, "outbox_admin")}
+	return d.as(t, "outbox_admin")
 }
 
 // admin serves public.outbox.

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -120,10 +121,30 @@ func TestAnOwnTableIsServedAsTheDocumentHasIt(t *testing.T) {
 
 			require.Equal(t, "no JSON at all", db.text(t, "SELECT payload FROM outbox_failed"))
 			require.Equal(t, []int64{1, 2, 3, 4, 5, test.late}, db.seqs(t, "SELECT seq FROM domain_events"))
+			requireLookedAfter(t, db, 6, 5)
 			write(t, db, false, "{}")
-			require.Equal(t, []int64{test.late + 1}, db.claimSeqs(t, everything))
+			require.Equal(t, []int64{6, test.late + 1}, db.claimSeqs(t, everything))
 		})
 	}
+}
+
+// requireLookedAfter has the other functions serve what live has left: one event
+// that is deferred, one that has failed, and all others published.
+func requireLookedAfter(t *testing.T, db *database, failed int64, published int) {
+	t.Helper()
+	measured := db.as(t, "outbox_lag").measure(t)
+	require.Equal(t, []int{1, 1}, []int{measured.Unpublished, measured.Failed})
+
+	requireRedriven(t, db.admin(t), all, failed)
+	require.Equal(t, 2, db.as(t, "outbox_lag").measure(t).Unpublished)
+
+	report, err := db.as(t, "outbox_cleanup").clean(t, outbox.CleanerConfig{BatchSize: 3})
+	require.NoError(t, err)
+	require.Equal(t, outbox.CleanupReport{Deleted: published, Batches: published/3 + 1, Stopped: outbox.Done}, report)
+
+	migrated, err := postgres.NewMigrator(db.Connect, postgres.MigrateConfig{Table: publicOutbox}, slog.New(slog.DiscardHandler)).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, postgres.Migrated{From: 2, To: 2}, migrated, "nothing is missing")
 }
 
 // oldEvents is the table of the document with many events, which do not lie in it
@@ -296,6 +317,9 @@ func TestAPartitionedTableIsServedAsTheDocumentHasIt(t *testing.T) {
 	require.Equal(t, schema.text(t, rights), db.text(t, rights))
 	require.Equal(t, 3*3, db.QueryInt(t, `SELECT count(*) FROM pg_inherits AS p JOIN pg_index ON indrelid = p.inhrelid
 		WHERE p.inhparent = 'outbox'::regclass AND EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = indexrelid)`))
+	requireLookedAfter(t, db, 3, 2)
+	require.Equal(t, []int64{3}, db.claimSeqs(t, everything))
+	require.Equal(t, 1, db.QueryInt(t, "SELECT count(*) FROM outbox_default"), "it was moved back")
 }
 
 // A day is attached while events of other days are being written, and nobody

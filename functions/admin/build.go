@@ -28,21 +28,16 @@ func (f *function) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.log = wire.Logger(settings.LogLevel, settings.Outbox.Name)
-	sdk, err := wire.AWS(ctx, f.log)
+	base, err := wire.NewBase(ctx, settings.Common)
 	if err != nil {
 		return err
 	}
-	connector, err := wire.Connector(sdk, settings.Database)
-	if err != nil {
-		return err
-	}
-	table := postgres.Table(settings.Outbox.Table)
-	lag := outbox.NewLagProbe(postgres.NewLagStore(connector.Connect, postgres.LagConfig{
-		Table:      table,
+	f.log = base.Log
+	lag := outbox.NewLagProbe(postgres.NewLagStore(base.Connector.Connect, postgres.LagConfig{
+		Table:      base.Table,
 		Bus:        settings.Bus,
 		CountLimit: settings.CountLimit,
 	}), f.log)
-	f.admin = outbox.NewAdmin(postgres.NewAdminStore(connector.Connect, table), lag)
+	f.admin = outbox.NewAdmin(postgres.NewAdminStore(base.Connector.Connect, base.Table), lag)
 	return nil
 }

@@ -33,16 +33,12 @@ func (f *function) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.log = wire.Logger(settings.LogLevel, settings.Outbox.Name)
-	sdk, err := wire.AWS(ctx, f.log)
+	base, err := wire.NewBase(ctx, settings.Common)
 	if err != nil {
 		return err
 	}
-	connector, err := wire.Connector(sdk, settings.Database)
-	if err != nil {
-		return err
-	}
-	store := postgres.NewCleanupStore(connector.Connect, postgres.Table(settings.Outbox.Table))
+	f.log = base.Log
+	store := postgres.NewCleanupStore(base.Connector.Connect, base.Table)
 	f.emitter = emf.New(f.out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
 	f.cleaner = outbox.NewCleaner(store, cleanerConfig(settings), f.log)
 	return nil

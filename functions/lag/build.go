@@ -32,17 +32,13 @@ func (f *function) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.log = wire.Logger(settings.LogLevel, settings.Outbox.Name)
-	sdk, err := wire.AWS(ctx, f.log)
+	base, err := wire.NewBase(ctx, settings.Common)
 	if err != nil {
 		return err
 	}
-	connector, err := wire.Connector(sdk, settings.Database)
-	if err != nil {
-		return err
-	}
-	store := postgres.NewLagStore(connector.Connect, postgres.LagConfig{
-		Table:      postgres.Table(settings.Outbox.Table),
+	f.log = base.Log
+	store := postgres.NewLagStore(base.Connector.Connect, postgres.LagConfig{
+		Table:      base.Table,
 		Bus:        settings.Bus,
 		CountLimit: settings.CountLimit,
 	})

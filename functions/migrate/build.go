@@ -29,17 +29,13 @@ func (f *function) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.log = wire.Logger(settings.LogLevel, settings.Outbox.Name)
-	sdk, err := wire.AWS(ctx, f.log)
+	base, err := wire.NewBase(ctx, settings.Common)
 	if err != nil {
 		return err
 	}
-	connector, err := wire.Connector(sdk, settings.Database)
-	if err != nil {
-		return err
-	}
-	f.migrator = postgres.NewMigrator(connector.Connect, postgres.MigrateConfig{
-		Table:     postgres.Table(settings.Outbox.Table),
+	f.log = base.Log
+	f.migrator = postgres.NewMigrator(base.Connector.Connect, postgres.MigrateConfig{
+		Table:     base.Table,
 		Interval:  settings.PartitionInterval,
 		Ahead:     settings.PartitionAhead,
 		Retention: settings.Retention,

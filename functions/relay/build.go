@@ -34,22 +34,18 @@ func (f *function) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.log = wire.Logger(settings.LogLevel, settings.Outbox.Name)
-	sdk, err := wire.AWS(ctx, f.log)
+	base, err := wire.NewBase(ctx, settings.Common)
 	if err != nil {
 		return err
 	}
+	f.log = base.Log
 	publishing := publisherConfig(settings, f.log)
 	if err := publishing.Validate(); err != nil {
 		return err
 	}
-	connector, err := wire.Connector(sdk, settings.Database)
-	if err != nil {
-		return err
-	}
-	store := postgres.NewStore(connector.Connect, storeConfig(settings))
+	store := postgres.NewStore(base.Connector.Connect, storeConfig(settings, base.Table))
 	f.emitter = emf.New(f.out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
-	f.relay = outbox.NewRelay(store, eventbridge.New(sdk, publishing), relayConfig(settings), f.log)
+	f.relay = outbox.NewRelay(store, eventbridge.New(base.SDK, publishing), relayConfig(settings), f.log)
 	return nil
 }
 
@@ -60,9 +56,9 @@ func (f *function) emit(ctx context.Context, at time.Time, report outbox.Report)
 	}
 }
 
-func storeConfig(settings config.Relay) postgres.StoreConfig {
+func storeConfig(settings config.Relay, table postgres.Table) postgres.StoreConfig {
 	return postgres.StoreConfig{
-		Table:           postgres.Table(settings.Outbox.Table),
+		Table:           table,
 		Bus:             settings.EventBridge.Bus,
 		DeletePublished: settings.DeletePublished,
 	}

@@ -1,15 +1,10 @@
 package config
 
-import (
-	"log/slog"
-	"time"
-)
+import "time"
 
 // Cleanup is what the function cleanup reads.
 type Cleanup struct {
-	Database Database
-	Outbox   Outbox
-	LogLevel slog.Level
+	Common
 
 	Retention       time.Duration // published events are kept for so long
 	FailedRetention time.Duration // failed events are kept for so long; 0: for ever
@@ -25,9 +20,7 @@ const century = 100 * 365 * 24 * time.Hour
 func ForCleanup(environ []string) (Cleanup, error) {
 	r := newReader(environ)
 	cleanup := Cleanup{
-		Database: r.database(),
-		Outbox:   r.outbox(),
-		LogLevel: r.logLevel(),
+		Common: r.common(),
 
 		Retention:       r.retention(),
 		FailedRetention: r.duration("CLEANUP_FAILED_RETENTION", 0, 0, century),

@@ -1,12 +1,8 @@
 package config
 
-import "log/slog"
-
 // Lag is what the functions lag and admin read.
 type Lag struct {
-	Database Database
-	Outbox   Outbox
-	LogLevel slog.Level
+	Common
 
 	Bus        string // of rows without topic, which may be a paused one
 	CountLimit int    // counts of rows stop here
@@ -17,9 +13,7 @@ type Lag struct {
 func ForLag(environ []string) (Lag, error) {
 	r := newReader(environ)
 	lag := Lag{
-		Database: r.database(),
-		Outbox:   r.outbox(),
-		LogLevel: r.logLevel(),
+		Common: r.common(),
 
 		Bus:        r.eventBus(),
 		CountLimit: r.integer("LAG_COUNT_LIMIT", 100_000, 1, 10_000_000),

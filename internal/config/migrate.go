@@ -1,15 +1,10 @@
 package config
 
-import (
-	"log/slog"
-	"time"
-)
+import "time"
 
 // Migrate is what the function migrate reads.
 type Migrate struct {
-	Database Database
-	Outbox   Outbox
-	LogLevel slog.Level
+	Common
 
 	PartitionInterval string        // day, week or month; empty: the table has no partitions of ours
 	PartitionAhead    int           // partitions to have ready for the time to come
@@ -21,9 +16,7 @@ type Migrate struct {
 func ForMigrate(environ []string) (Migrate, error) {
 	r := newReader(environ)
 	migrate := Migrate{
-		Database: r.database(),
-		Outbox:   r.outbox(),
-		LogLevel: r.logLevel(),
+		Common: r.common(),
 
 		PartitionAhead: r.integer("PARTITION_AHEAD", 3, 1, 100),
 		Retention:      r.retention(),

@@ -1,16 +1,12 @@
 package config
 
-import (
-	"log/slog"
-	"time"
-)
+import "time"
 
 // Relay is what the function relay reads.
 type Relay struct {
-	Database    Database
-	Outbox      Outbox
+	Common
+
 	EventBridge EventBridge
-	LogLevel    slog.Level
 
 	BatchSize       int           // rows of a batch
 	BatchBytes      int           // bytes of text of a batch
@@ -31,10 +27,8 @@ type Relay struct {
 func ForRelay(environ []string) (Relay, error) {
 	r := newReader(environ)
 	relay := Relay{
-		Database:    r.database(),
-		Outbox:      r.outbox(),
+		Common:      r.common(),
 		EventBridge: r.eventBridge(),
-		LogLevel:    r.logLevel(),
 
 		BatchSize:       r.integer("RELAY_BATCH_SIZE", 500, 1, 10_000),
 		BatchBytes:      r.integer("RELAY_BATCH_BYTES", 4<<20, 1024, 128<<20),

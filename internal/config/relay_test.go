@@ -14,6 +14,15 @@ import (
 // reachable is the least that a relay needs.
 const reachable = "PGHOST=db.example"
 
+// byDefault is what every function has where only the database is named.
+var byDefault = config.Common{
+	Database: config.Database{ConnectTimeout: 10 * time.Second, Host: "db.example"},
+	Outbox: config.Outbox{
+		Table: config.Table{Schema: "public", Name: "outbox"}, Name: "outbox", MetricsNamespace: "OutboxRelay",
+	},
+	LogLevel: slog.LevelInfo,
+}
+
 func TestReadsDefaults(t *testing.T) {
 	t.Parallel()
 
@@ -21,15 +30,11 @@ func TestReadsDefaults(t *testing.T) {
 
 	require.NoError(t, err)
 	require.Equal(t, config.Relay{
-		Database: config.Database{ConnectTimeout: 10 * time.Second, Host: "db.example"},
-		Outbox: config.Outbox{
-			Table: config.Table{Schema: "public", Name: "outbox"}, Name: "outbox", MetricsNamespace: "OutboxRelay",
-		},
+		Common: byDefault,
 		EventBridge: config.EventBridge{
 			Bus: "default", Source: "outbox", Envelope: "metadata", BusCheck: "warn",
 			MaxEntries: 10, MaxBytes: 1_000_000, Timeout: 5 * time.Second,
 		},
-		LogLevel:  slog.LevelInfo,
 		BatchSize: 500, BatchBytes: 4_194_304, Workers: 4, Concurrency: 64,
 		Reserve: 5 * time.Second, FrontScanMax: 5 * time.Second,
 		RetryBase: time.Second, RetryMax: 5 * time.Minute, MaxAttempts: 50,
@@ -57,20 +62,22 @@ func TestReadsEverySetting(t *testing.T) {
 
 	require.NoError(t, err)
 	require.Equal(t, config.Relay{
-		Database: config.Database{
-			URL:            "postgres://db.example/app",
-			SecretARN:      "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-AbCdEf",
-			ConnectTimeout: 30 * time.Second, Host: "other.example", Port: "6432", Name: "app", SSLMode: "verify-ca",
-		},
-		Outbox: config.Outbox{
-			Table: config.Table{Schema: "Sales", Name: `Out"box`}, Name: "sales", MetricsNamespace: "Shop/Outbox",
+		Common: config.Common{
+			Database: config.Database{
+				URL:            "postgres://db.example/app",
+				SecretARN:      "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-AbCdEf",
+				ConnectTimeout: 30 * time.Second, Host: "other.example", Port: "6432", Name: "app", SSLMode: "verify-ca",
+			},
+			Outbox: config.Outbox{
+				Table: config.Table{Schema: "Sales", Name: `Out"box`}, Name: "sales", MetricsNamespace: "Shop/Outbox",
+			},
+			LogLevel: slog.LevelDebug,
 		},
 		EventBridge: config.EventBridge{
 			Bus:    "arn:aws-us-gov:events:us-gov-west-1:123456789012:event-bus/orders",
 			Source: "shop.orders", Envelope: "cloudevents", BusCheck: "require", EndpointID: "abcde.veo",
 			MaxEntries: 1, MaxBytes: 262_144, Timeout: 10 * time.Second,
 		},
-		LogLevel:  slog.LevelDebug,
 		BatchSize: 10_000, BatchBytes: 1 << 20, Workers: 4, Concurrency: 8, MaxRate: 300,
 		Reserve: time.Second, PollInterval: 500 * time.Millisecond, FrontScanMax: time.Minute,
 		RetryBase: 2 * time.Second, RetryMax: 2 * time.Second, MaxAttempts: 7, DeletePublished: true,

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// Logger writes lines as Lambda reads them, with the request's id and the name
+// newLogger writes lines as Lambda reads them, with the request's id and the name
 // of the outbox.
-func Logger(level slog.Level, outbox string) *slog.Logger {
+func newLogger(level slog.Level, outbox string) *slog.Logger {
 	return slog.New(leveled{lambdacontext.NewLogHandler(), level}).With("outbox", outbox)
 }
 

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"outboxrelay/internal/config"
+	"outboxrelay/internal/postgres"
+)
+
+// Base is what every function is built on.
+type Base struct {
+	Log *slog.Logger
+	// SDK are the settings of the AWS SDK, which logs as the function does.
+	SDK       aws.Config
+	Connector *postgres.Connector
+	Table     postgres.Table
+}
+
+// NewBase puts it together. It reaches neither the database nor AWS.
+func NewBase(ctx context.Context, settings config.Common) (Base, error) {
+	log := newLogger(settings.LogLevel, settings.Outbox.Name)
+	sdk, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(sdkLogger{log}))
+	if err != nil {
+		return Base{}, fmt.Errorf("read the AWS SDK's settings: %w", err)
+	}
+	connector, err := newConnector(settings.Database, sdk)
+	if err != nil {
+		return Base{}, err
+	}
+	return Base{Log: log, SDK: sdk, Connector: connector, Table: postgres.Table(settings.Outbox.Table)}, nil
+}
+
+func newConnector(database config.Database, sdk aws.Config) (*postgres.Connector, error) {
+	return postgres.NewConnector(postgres.Settings{
+		URL:            database.URL,
+		SecretARN:      database.SecretARN,
+		ConnectTimeout: database.ConnectTimeout,
+		Host:           database.Host,
+		Port:           database.Port,
+		Database:       database.Name,
+		SSLMode:        database.SSLMode,
+	}, secretsmanager.NewFromConfig(sdk))
+}

@@ -80,19 +80,6 @@ func (s sandbox) published(t *testing.T) int {
 	return int(s.succeed(t, nil)["published"].(float64))
 }
 
-// lines are the function's lines in the log, but for what the runtime says.
-func (s sandbox) lines(t *testing.T) []map[string]any {
-	t.Helper()
-	var lines []map[string]any
-	for _, text := range s.Logs() {
-		var line map[string]any
-		if json.Unmarshal([]byte(text), &line) == nil && line["requestId"] != nil {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
 func seqs(events []event) []int64 {
 	found := []int64{}
 	for _, e := range events {
@@ -148,9 +135,9 @@ func TestARedrivenEventIsPublishedAsItWas(t *testing.T) {
 
 	again := admin.succeed(t, asked{"action": "redrive", "all": true})
 	require.Equal(t, map[string]any{"matched": 0.0, "changed": 0.0, "events": []any{}}, again)
-	require.Equal(t, []any{"list", "redrive", "redrive", "redrive"}, values(admin.lines(t), "action"))
-	require.Equal(t, []any{1.0, 1.0, 1.0, 0.0}, values(admin.lines(t), "matched"))
-	require.Equal(t, []any{0.0, 0.0, 1.0, 0.0}, values(admin.lines(t), "changed"))
+	require.Equal(t, []any{"list", "redrive", "redrive", "redrive"}, values(admin.Lines(t), "action"))
+	require.Equal(t, []any{1.0, 1.0, 1.0, 0.0}, values(admin.Lines(t), "matched"))
+	require.Equal(t, []any{0.0, 0.0, 1.0, 0.0}, values(admin.Lines(t), "changed"))
 }
 
 func values(lines []map[string]any, key string) []any {

@@ -152,6 +152,8 @@ func (s *adminSession) run(ctx context.Context, p *pipeline) error {
 		switch pg.Code {
 		case "55P03":
 			return fmt.Errorf("%w; another invocation of admin or cleanup is at the same rows: try again", err)
+		case "23514":
+			return fmt.Errorf("%w; a constraint or the lack of a partition for its created_at keeps an event out: make a place for it or leave it out", err)
 		case "57014":
 			return fmt.Errorf("%w; choose fewer events, by limit or by narrower filters", err)
 		}

@@ -227,6 +227,12 @@ func TestRedrivesIntoAPartitionedTable(t *testing.T) {
 	requireRedriven(t, admin, all, 1, 2, 3)
 	require.Equal(t, written, db.text(t, "SELECT jsonb_agg(to_jsonb(o) - '{last_error}'::text[] ORDER BY seq) FROM outbox AS o"))
 	require.Equal(t, 1, db.QueryInt(t, "SELECT count(*) FROM outbox_2"))
+
+	db.condemn(t, 1)
+	db.Exec(t, "DROP TABLE outbox_2, outbox_3")
+	_, err = admin.Redrive(t.Context(), all)
+	require.ErrorContains(t, err, "the lack of a partition for its created_at keeps an event out")
+	require.Equal(t, upTo(1), db.seqs(t, "SELECT seq FROM outbox_failed"))
 }
 
 func TestAdministersATableOfAnyName(t *testing.T) {

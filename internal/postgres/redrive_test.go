@@ -80,6 +80,20 @@ func TestNotesARedriveThatAnOlderRelayDidNotCount(t *testing.T) {
 	require.Equal(t, upTo(2), db.seqs(t, "SELECT times_failed FROM outbox_redriven"))
 }
 
+// The cleanup forgets ways back that are long ago.
+func TestFailuresCountOnWhereEarlierRedrivesAreForgotten(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.failed(t, 1)
+	db.Exec(t, "UPDATE outbox_failed SET times_failed = 5")
+
+	requireRedriven(t, db.admin(t), all, 1)
+	db.condemn(t, 1)
+
+	require.Equal(t, []int64{6}, db.seqs(t, "SELECT times_failed FROM outbox_failed"))
+}
+
 func TestAnEventThatTheOutboxDoesNotTakeStaysFailed(t *testing.T) {
 	t.Parallel()
 

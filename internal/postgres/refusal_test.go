@@ -115,6 +115,7 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 // requireNoRight says that the login may execute none of the statements.
 func (d *database) requireNoRight(t *testing.T, statements ...string) {
 	t.Helper()
+	d.Exec(t, "REVOKE CREATE ON SCHEMA public FROM PUBLIC") // PostgreSQL 14 lets everyone
 	conn := postgrestest.Connect(t, d.login.URL)
 	for _, statement := range statements {
 		_, err := conn.Exec(t.Context(), statement)

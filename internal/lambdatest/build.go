@@ -19,8 +19,8 @@ var builds = struct {
 }{packages: map[string]string{}}
 
 // Build builds ./functions/<function> for this machine, with the flags of
-// `make build`, and returns the path of its bootstrap. It builds a function
-// once in a process, whoever asks.
+// `make build` but for one, and returns the path of its bootstrap. It builds a
+// function once in a process, whoever asks.
 func Build(ctx context.Context, function string) (string, error) {
 	return BuildPackage(ctx, "./functions/"+function)
 }
@@ -49,7 +49,10 @@ func BuildPackage(ctx context.Context, pkg string) (string, error) {
 }
 
 // buildBootstrap builds beside the place where the binary belongs and renames
-// it there, because test binaries of several packages do so at once.
+// it there, because test binaries of several packages do so at once. It builds
+// over a link to the binary of last time, which keeps its build id: by that the
+// go command sees that nothing has changed, and does not link for seconds what
+// is there already.
 func buildBootstrap(ctx context.Context, root, pkg string) (string, error) {
 	dir := filepath.Join(root, ".cache", "lambdatest", filepath.FromSlash(pkg))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -62,15 +65,14 @@ func buildBootstrap(ctx context.Context, root, pkg string) (string, error) {
 	}
 	defer os.RemoveAll(fresh)
 
-	built := filepath.Join(fresh, "bootstrap")
+	bootstrap, built := filepath.Join(dir, "bootstrap"), filepath.Join(fresh, "bootstrap")
+	_ = os.Link(bootstrap, built) // the first time there is none
 
 	_, err = goCommand(ctx, root, "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc",
-		"-ldflags", "-s -w -buildid=", "-o", built, pkg)
+		"-ldflags", "-s -w", "-o", built, pkg)
 	if err != nil {
 		return "", err
 	}
-
-	bootstrap := filepath.Join(dir, "bootstrap")
 	return bootstrap, os.Rename(built, bootstrap)
 }
 

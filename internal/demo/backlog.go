@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// queryLimit is for connecting and for one query.
-const queryLimit = 10 * time.Second
+// queryLimit is for connecting and for one query or script.
+const queryLimit = 30 * time.Second
 
 //go:embed sql/backlog.sql
 var backlogSQL string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"outboxrelay/internal/eventbridgetest"
@@ -26,14 +27,19 @@ type act struct {
 
 	// fault is what goes wrong on the bus; nil: nothing.
 	fault func() eventbridgetest.Fault
-	// seen recognises a request that the fault befell; the act goes on until
+	// pause is the bus that the operator pauses meanwhile; "": none.
+	pause string
+	// seen recognises a request that shows the effect; the act goes on until
 	// there is one.
 	seen func(eventbridgetest.Request) bool
+	// felt recognises a lag that shows it; the act goes on until it is measured.
+	// nil: the lag says nothing of it.
+	felt func(lag) bool
 	// kill kills the relay while the bus holds the answer to such a request.
 	kill bool
 }
 
-// script takes about 20 seconds. The calm after each fault is for the relay to
+// script takes about 20 seconds. The calm after a fault is for the relay to
 // catch up, so that the next one meets a working relay.
 var script = []act{
 	{name: "all is well", last: 2 * time.Second},
@@ -52,11 +58,12 @@ var script = []act{
 		fault: func() eventbridgetest.Fault { return eventbridgetest.RateLimit(12, nil) },
 		seen:  func(r eventbridgetest.Request) bool { return r.ErrorCode == "ThrottlingException" },
 	},
-	{name: "recovering", last: 4 * time.Second},
+	{name: "recovering", last: 3 * time.Second},
 	{
 		name: "the bus is down (503)", last: 2 * time.Second,
 		fault: eventbridgetest.Unavailable,
 		seen:  func(r eventbridgetest.Request) bool { return r.Status == http.StatusServiceUnavailable },
+		felt:  func(l lag) bool { return l.oldest >= time.Second },
 	},
 	{name: "recovering", last: 3 * time.Second},
 	{
@@ -68,18 +75,36 @@ var script = []act{
 			return r.Accepted > 0 && r.Outcome == eventbridgetest.Dropped
 		},
 	},
-	{name: "recovering", last: 2 * time.Second},
+	{name: "recovering", last: time.Second},
+	{
+		name: "the operator has paused the bus " + ordersBus, last: 1500 * time.Millisecond, pause: ordersBus,
+		seen: func(r eventbridgetest.Request) bool { return r.Accepted > 0 && r.Entries[0].Bus != ordersBus },
+		felt: func(l lag) bool { return l.paused > 0 },
+	},
 }
 
-// evidence is what shows that the faults happened.
+// evidence is what shows that what the script says did happen.
 type evidence struct {
 	cutOff []string // ids that were accepted by requests the relay was killed under
-	unseen []string // names of acts whose fault had no effect
+	paused pause
+	unseen []string // names of acts that had no effect
 }
+
+// pause is when a bus was paused: from when the operator had the answer until
+// the moment of resuming.
+type pause struct {
+	bus      string
+	from, to time.Time
+}
+
+// covers reports whether the bus was paused then.
+func (p pause) covers(at time.Time) bool { return at.After(p.from) && at.Before(p.to) }
 
 // director plays the script.
 type director struct {
 	bus      bus
+	operator pauser
+	lags     func() []lag
 	kill     func() error // SIGKILL to the relay; it returns when that is gone
 	say      say
 	evidence evidence
@@ -90,6 +115,12 @@ type bus interface {
 	Always(fault eventbridgetest.Fault)
 	Clear()
 	Requests() []eventbridgetest.Request
+}
+
+// pauser is what a director needs of the operator.
+type pauser interface {
+	pause(ctx context.Context, bus string) error
+	resume(ctx context.Context, bus string) error
 }
 
 func (d *director) play(ctx context.Context, acts []act) error {
@@ -103,18 +134,38 @@ func (d *director) play(ctx context.Context, acts []act) error {
 }
 
 func (d *director) perform(ctx context.Context, act act) error {
-	if act.fault == nil {
+	switch {
+	case act.pause != "":
+		return d.pauseBus(ctx, act)
+	case act.fault != nil:
+		return d.spoilBus(ctx, act)
+	default:
 		return wait(ctx, act.last)
 	}
+}
+
+func (d *director) pauseBus(ctx context.Context, act act) error {
+	if err := d.operator.pause(ctx, act.pause); err != nil {
+		return err
+	}
+	from, before := time.Now(), len(d.bus.Requests())
+	if _, err := d.await(ctx, act, before); err != nil {
+		return err
+	}
+	d.evidence.paused = pause{bus: act.pause, from: from, to: time.Now()}
+	if err := d.operator.resume(ctx, act.pause); err != nil {
+		return err
+	}
+	d.say("resumed; meanwhile %d requests went to the other bus", len(d.befallen(before, act.seen)))
+	return nil
+}
+
+func (d *director) spoilBus(ctx context.Context, act act) error {
 	d.bus.Always(act.fault())
 	defer d.bus.Clear()
 	before := len(d.bus.Requests()) // all later ones meet the fault
-	if err := wait(ctx, act.last); err != nil {
-		return err
-	}
-	seen := func() bool { return len(d.befallen(before, act.seen)) > 0 }
-	if found, err := until(ctx, seen); !found || err != nil {
-		d.evidence.unseen = append(d.evidence.unseen, act.name)
+	shown, err := d.await(ctx, act, before)
+	if !shown || err != nil {
 		return err
 	}
 	if act.kill {
@@ -122,6 +173,27 @@ func (d *director) perform(ctx context.Context, act act) error {
 	}
 	d.say("%s: %d requests met it", act.name, len(d.befallen(before, act.seen)))
 	return nil
+}
+
+// await returns when the act has lasted and has shown its effect, or when that
+// is no longer to be expected.
+func (d *director) await(ctx context.Context, act act, before int) (shown bool, err error) {
+	began := time.Now()
+	if err := wait(ctx, act.last); err != nil {
+		return false, err
+	}
+	shown, err = until(ctx, func() bool {
+		return len(d.befallen(before, act.seen)) > 0 && d.felt(began, act.felt)
+	})
+	if err == nil && !shown {
+		d.evidence.unseen = append(d.evidence.unseen, act.name)
+	}
+	return shown, err
+}
+
+// felt reports whether the effect is among what was measured since then.
+func (d *director) felt(since time.Time, felt func(lag) bool) bool {
+	return felt == nil || slices.ContainsFunc(d.lags(), func(l lag) bool { return !l.begun.Before(since) && felt(l) })
 }
 
 // killUnder kills the relay while requests are held whose entries the bus has

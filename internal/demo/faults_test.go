@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,9 +28,26 @@ func (b *fakeBus) Requests() []eventbridgetest.Request { return b.show(time.Sinc
 // direct is a director of the bus that keeps what it says.
 func direct(bus *fakeBus, kill func() error) (*director, *[]string) {
 	var said []string
-	return &director{bus: bus, kill: kill, say: func(format string, args ...any) {
-		said = append(said, fmt.Sprintf(format, args...))
-	}}, &said
+	return &director{
+		bus: bus, kill: kill, operator: &fakePauser{}, lags: func() []lag { return nil },
+		say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
+	}, &said
+}
+
+// fakePauser keeps what it was asked for.
+type fakePauser struct {
+	paused, resumed []string
+	refusal         error
+}
+
+func (p *fakePauser) pause(_ context.Context, bus string) error {
+	p.paused = append(p.paused, bus)
+	return p.refusal
+}
+
+func (p *fakePauser) resume(_ context.Context, bus string) error {
+	p.resumed = append(p.resumed, bus)
+	return p.refusal
 }
 
 func actCalled(t *testing.T, name string) act {
@@ -55,7 +74,7 @@ func TestFaultLastsUntilARequestHasMetIt(t *testing.T) {
 		}}
 		d, said := direct(bus, nil)
 
-		require.NoError(t, d.play(t.Context(), []act{throttles}))
+		require.NoError(t, d.play(t.Context(), throttles.only()))
 
 		require.InDelta(t, 5, time.Since(began).Seconds(), 0.1)
 		require.Equal(t, []string{"the bus throttles", "the bus throttles: 1 requests met it"}, *said)
@@ -70,7 +89,7 @@ func TestFaultWithoutEffectIsNotPassedOver(t *testing.T) {
 		killed := false
 		var faults []act
 		for _, act := range script {
-			if act.fault != nil {
+			if act.seen != nil {
 				faults = append(faults, act)
 			}
 		}
@@ -81,6 +100,7 @@ func TestFaultWithoutEffectIsNotPassedOver(t *testing.T) {
 
 		require.Equal(t, []string{
 			"killing the relay in mid-batch", "the bus throttles", "the bus is down (503)", "the bus accepts and hangs up",
+			"the operator has paused the bus orders",
 		}, d.evidence.unseen)
 		require.Equal(t, 4, bus.cleared)
 		require.False(t, killed)
@@ -106,7 +126,7 @@ func TestRelayIsKilledWhileAcceptedRequestsAreHeld(t *testing.T) {
 			return nil
 		})
 
-		require.NoError(t, d.play(t.Context(), []act{actCalled(t, "killing the relay in mid-batch")}))
+		require.NoError(t, d.play(t.Context(), actCalled(t, "killing the relay in mid-batch").only()))
 
 		require.Equal(t, evidence{cutOff: []string{"held", "also held"}}, d.evidence)
 		require.Contains(t, *said, "killed: the bus had accepted 2 events that the relay had not recorded yet")
@@ -125,11 +145,78 @@ func TestKillThatFailsEndsThePlay(t *testing.T) {
 		refused := errors.New("no such process")
 		d, _ := direct(bus, func() error { return refused })
 
-		err := d.play(t.Context(), []act{actCalled(t, "killing the relay in mid-batch")})
+		err := d.play(t.Context(), actCalled(t, "killing the relay in mid-batch").only())
 
 		require.ErrorIs(t, err, refused)
 		require.Equal(t, 1, bus.cleared)
 	})
+}
+
+func TestOutageLastsUntilItIsMeasured(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		bus := &fakeBus{show: func(lasted time.Duration) []eventbridgetest.Request {
+			if lasted == 0 {
+				return nil
+			}
+			return []eventbridgetest.Request{{Status: http.StatusServiceUnavailable}}
+		}}
+		d, _ := direct(bus, nil)
+		d.lags = func() []lag {
+			lags := []lag{{begun: began.Add(-1), oldest: time.Hour}, {begun: began, oldest: time.Second - 1}}
+			if time.Since(began) >= 6*time.Second {
+				lags = append(lags, lag{begun: began, oldest: time.Second})
+			}
+			return lags
+		}
+
+		require.NoError(t, d.play(t.Context(), actCalled(t, "the bus is down (503)").only()))
+
+		require.InDelta(t, 6, time.Since(began).Seconds(), 0.1)
+		require.Empty(t, d.evidence)
+	})
+}
+
+func TestBusIsPausedUntilOthersFlowAndItsEventsAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, act := time.Now(), actCalled(t, "the operator has paused the bus orders")
+		requests := []eventbridgetest.Request{accepted("default")} // before the act: it counts for nothing
+		bus := &fakeBus{show: func(time.Duration) []eventbridgetest.Request {
+			if lasted := time.Since(began); lasted > 0 && len(requests) == 1 {
+				requests = append(requests, accepted(ordersBus))
+			} else if lasted >= 4*time.Second && len(requests) == 2 {
+				requests = append(requests, accepted("default"))
+			}
+			return requests
+		}}
+		d, said := direct(bus, nil)
+		d.lags = func() []lag { return []lag{{begun: began, paused: 1}} }
+
+		require.NoError(t, d.play(t.Context(), act.only()))
+
+		require.InDelta(t, 4, time.Since(began).Seconds(), 0.1)
+		require.Equal(t, evidence{paused: pause{bus: ordersBus, from: began, to: time.Now()}}, d.evidence)
+		require.Equal(t, &fakePauser{paused: []string{ordersBus}, resumed: []string{ordersBus}}, d.operator)
+		require.Equal(t, "resumed; meanwhile 1 requests went to the other bus", (*said)[1])
+	})
+}
+
+func TestPauseThatFailsEndsThePlay(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("admin: refused")
+	d, _ := direct(&fakeBus{}, nil)
+	d.operator = &fakePauser{refusal: refused}
+
+	require.ErrorIs(t, d.play(t.Context(), actCalled(t, "the operator has paused the bus orders").only()), refused)
+}
+
+// only is a script of one act.
+func (a act) only() []act { return []act{a} }
+
+func accepted(bus string) eventbridgetest.Request {
+	return eventbridgetest.Request{Accepted: 1, Entries: []eventbridgetest.Entry{{Bus: bus}}}
 }
 
 func request(outcome eventbridgetest.Outcome, accepted int, ids ...string) eventbridgetest.Request {

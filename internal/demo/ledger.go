@@ -20,6 +20,7 @@ type entry struct {
 	event
 
 	fate        fate
+	openedAt    time.Time // before it was written
 	committedAt time.Time // zero where it is not known
 }
 
@@ -33,12 +34,12 @@ type ledger struct {
 
 // open notes events before they are written, so that none can arrive that the
 // ledger has not heard of.
-func (l *ledger) open(events []event) []*entry {
+func (l *ledger) open(events []event, at time.Time) []*entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from := len(l.entries)
 	for _, e := range events {
-		l.entries = append(l.entries, &entry{event: e})
+		l.entries = append(l.entries, &entry{event: e, openedAt: at})
 	}
 	return slices.Clone(l.entries[from:])
 }
@@ -63,27 +64,27 @@ func (l *ledger) committedSoFar() int {
 	return l.committed
 }
 
-// unresolved lists the events whose commit was not answered.
-func (l *ledger) unresolved() []string {
+// unresolved lists the orders whose commit was not answered.
+func (l *ledger) unresolved() []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var ids []string
+	var orders []int
 	for _, e := range l.entries {
 		if e.fate == unknown {
-			ids = append(ids, e.id)
+			orders = append(orders, e.data.Number)
 		}
 	}
-	return ids
+	return orders
 }
 
-// resolve settles those by the rows that are there.
-func (l *ledger) resolve(written []string) {
+// resolve settles those by the orders that are there.
+func (l *ledger) resolve(written []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
 		switch {
 		case e.fate != unknown:
-		case slices.Contains(written, e.id):
+		case slices.Contains(written, e.data.Number):
 			e.fate = committed
 			l.committed++
 		default:

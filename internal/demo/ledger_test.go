@@ -10,7 +10,8 @@ import (
 func TestLedgerCountsAnEventOnceItsCommitIsAnswered(t *testing.T) {
 	t.Parallel()
 	ledger := &ledger{}
-	entries := ledger.open([]event{{id: "a"}, {id: "b"}})
+	opened := time.Unix(99, 0)
+	entries := ledger.open([]event{{id: "a"}, {id: "b"}}, opened)
 	require.Zero(t, ledger.committedSoFar())
 
 	at := time.Unix(100, 0)
@@ -18,26 +19,27 @@ func TestLedgerCountsAnEventOnceItsCommitIsAnswered(t *testing.T) {
 
 	require.Equal(t, 2, ledger.committedSoFar())
 	require.Equal(t, []entry{
-		{event: event{id: "a"}, fate: committed, committedAt: at},
-		{event: event{id: "b"}, fate: committed, committedAt: at},
+		{event: event{id: "a"}, fate: committed, openedAt: opened, committedAt: at},
+		{event: event{id: "b"}, fate: committed, openedAt: opened, committedAt: at},
 	}, ledger.all())
 	require.Empty(t, ledger.unresolved())
 }
 
-func TestLedgerSettlesAnUnansweredCommitByTheRowsThatAreThere(t *testing.T) {
+func TestLedgerSettlesAnUnansweredCommitByTheOrdersThatAreThere(t *testing.T) {
 	t.Parallel()
-	ledger := &ledger{}
-	ledger.settle(ledger.open([]event{{id: "there"}}), unknown, time.Unix(100, 0))
-	ledger.settle(ledger.open([]event{{id: "gone"}}), unknown, time.Unix(100, 0))
-	ledger.settle(ledger.open([]event{{id: "back"}}), rolledBack, time.Time{})
-	require.Equal(t, []string{"there", "gone"}, ledger.unresolved())
+	of := func(n int) event { return event{data: order{Number: n}} }
+	ledger, opened := &ledger{}, time.Unix(99, 0)
+	ledger.settle(ledger.open([]event{of(1)}, opened), unknown, time.Unix(100, 0))
+	ledger.settle(ledger.open([]event{of(2)}, opened), unknown, time.Unix(100, 0))
+	ledger.settle(ledger.open([]event{of(3)}, opened), rolledBack, time.Time{})
+	require.Equal(t, []int{1, 2}, ledger.unresolved())
 
-	ledger.resolve([]string{"there"})
+	ledger.resolve([]int{1})
 
 	require.Equal(t, []entry{
-		{event: event{id: "there"}, fate: committed}, // at an unknown time
-		{event: event{id: "gone"}, fate: rolledBack},
-		{event: event{id: "back"}, fate: rolledBack},
+		{event: of(1), fate: committed, openedAt: opened}, // committed at an unknown time
+		{event: of(2), fate: rolledBack, openedAt: opened},
+		{event: of(3), fate: rolledBack, openedAt: opened},
 	}, ledger.all())
 	require.Equal(t, 1, ledger.committedSoFar())
 }

@@ -16,6 +16,28 @@ type order struct {
 	Note     string `json:"note"`
 }
 
+// flaw is what is wrong with an event: PostgreSQL takes it and EventBridge does
+// not.
+type flaw int
+
+const (
+	sound          flaw = iota
+	reservedSource      // the prefix aws. is AWS's own
+	longKind            // 128 characters are allowed
+	tooLarge            // for a request; nothing can be done about it
+)
+
+const (
+	// reservedPrefix and ownPrefix are of the source: before it is mended, and
+	// after.
+	reservedPrefix, ownPrefix = "aws.", "shop."
+	// defaultSource is that of events without one.
+	defaultSource = "outbox"
+)
+
+// largeNote is more than a request may carry.
+var largeNote = strings.Repeat("·", 600_000)
+
 // event is a row of the outbox as its producer writes it.
 type event struct {
 	id     string
@@ -23,7 +45,24 @@ type event struct {
 	source string // "": null
 	topic  string // "": null
 	data   order
-	doomed bool // PostgreSQL takes it and EventBridge never will
+	flaw   flaw
+}
+
+// delivered is how the event has to arrive: mended, where something is wrong
+// with it.
+func (e event) delivered() arrival {
+	a := arrival{id: e.id, kind: e.kind, source: e.source, data: e.data}
+	if a.source == "" {
+		a.source = defaultSource
+	}
+	switch e.flaw {
+	case reservedSource:
+		a.source = ownPrefix + strings.TrimPrefix(e.source, reservedPrefix)
+	case longKind:
+		a.kind, _, _ = strings.Cut(e.kind, "/")
+	case sound, tooLarge:
+	}
+	return a
 }
 
 // transaction is what a producer does at once.
@@ -54,7 +93,7 @@ func newTransaction(n int) transaction {
 }
 
 // eventsOf makes one to three events of the n-th order. The last one cannot be
-// published where n says so.
+// published as it is where n says so.
 func eventsOf(n int, data order) []event {
 	events := []event{{id: newID(), kind: "OrderPlaced", topic: ordersBus, data: data}}
 	if n%3 != 0 {
@@ -63,14 +102,19 @@ func eventsOf(n int, data order) []event {
 	if n%3 == 1 {
 		events = append(events, event{id: newID(), kind: "StockReserved", source: "shop.stock", data: data})
 	}
-	last := &events[len(events)-1]
-	switch n % 100 {
-	case 10: // the prefix aws. is reserved
-		last.source, last.doomed = "aws.demo", true
-	case 35: // 128 characters are allowed
-		last.kind, last.doomed = strings.Repeat("x", 129), true
-	}
+	events[len(events)-1].spoil(n)
 	return events
+}
+
+func (e *event) spoil(n int) {
+	switch n % 100 {
+	case 10:
+		e.flaw, e.source = reservedSource, reservedPrefix+"demo"
+	case 35:
+		e.flaw, e.kind = longKind, e.kind+"/"+strings.Repeat("x", 128-len(e.kind))
+	case 60:
+		e.flaw, e.data.Note = tooLarge, largeNote
+	}
 }
 
 // newID is a random UUID, version 4.

@@ -25,44 +25,75 @@ type play struct {
 	acts      []act
 	ledger    *ledger
 	producers *producers
-	schedule  *schedule
-	director  *director
 	backlog   *backlog
+	director  *director
+	operator  *operator
+	repair    repair
+
+	gauge *gauge
+	tally *tally
+
+	relay, lag, cleanup *schedule
 }
 
 func newPlay(s *stage, progress *progress, acts []act) *play {
 	ledger := &ledger{}
-	invoke := func(ctx context.Context) (lambdatest.Response, error) {
-		return s.function.Invoke(ctx, struct{}{})
-	}
+	relay := s.functions["relay"]
+	gauge := &gauge{function: s.functions["lag"].Invoke, say: progress.note}
+	tally := &tally{function: s.functions["cleanup"].Invoke}
+	operator := &operator{admin: s.functions["admin"].Invoke, say: progress.say}
+	run := func(ctx context.Context) (lambdatest.Response, error) { return relay.Invoke(ctx, struct{}{}) }
 	return &play{
 		stage:     s,
 		progress:  progress,
 		acts:      acts,
 		ledger:    ledger,
-		producers: &producers{url: s.producers.URL, ledger: ledger},
-		schedule:  &schedule{invoke: invoke, every: relayEvery},
-		director:  &director{bus: s.bus, kill: s.function.Kill, say: progress.say},
-		backlog:   &backlog{url: s.lag.URL},
+		producers: &producers{url: s.logins["writer"].URL, ledger: ledger},
+		backlog:   &backlog{url: s.logins["lag"].URL},
+		director:  &director{bus: s.bus, operator: operator, lags: gauge.all, kill: relay.Kill, say: progress.say},
+		operator:  operator,
+		gauge:     gauge,
+		tally:     tally,
+		relay:     &schedule{invoke: run, every: relayEvery},
+		lag:       &schedule{invoke: gauge.measure, every: lagEvery},
+		cleanup:   &schedule{invoke: tally.clean, every: cleanupEvery},
 	}
 }
 
-// run returns when the outbox is drained or the time for that is over, and
-// nothing is under way anymore.
+// run returns when the outbox is drained, what failed is mended and drained too,
+// or the time for that is over, and nothing is under way anymore.
 func (p *play) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.backlog.close(ctx)) }()
 	group, ctx := errgroup.WithContext(ctx)
 	over := make(chan struct{})
-	group.Go(func() error { return p.schedule.run(ctx, over) })
+	for _, schedule := range []*schedule{p.relay, p.lag, p.cleanup} {
+		group.Go(func() error { return schedule.run(ctx, over) })
+	}
 	group.Go(func() error { return p.progress.follow(ctx, over, p.counts) })
 	group.Go(func() error {
 		defer close(over)
-		if err := p.produce(ctx); err != nil {
-			return err
-		}
-		return p.drain(ctx)
+		return p.perform(ctx)
 	})
 	return group.Wait()
+}
+
+func (p *play) perform(ctx context.Context) error {
+	if err := p.produce(ctx); err != nil {
+		return err
+	}
+	p.progress.say("the producers have stopped; draining")
+	if err := p.drain(ctx); err != nil {
+		return err
+	}
+	if err := p.mend(ctx); err != nil {
+		return err
+	}
+	if err := p.drain(ctx); err != nil {
+		return err
+	}
+	// Without effect it is the verdict that says so.
+	_, err := until(ctx, func() bool { return p.tally.deleted() > 0 })
+	return err
 }
 
 // produce has the producers write for as long as the script lasts.
@@ -79,7 +110,6 @@ func (p *play) produce(ctx context.Context) error {
 
 // drain waits until nothing is pending. What then still is, the verdict tells.
 func (p *play) drain(ctx context.Context) error {
-	p.progress.say("the producers have stopped; draining")
 	limit, cancel := context.WithTimeout(ctx, drainLimit)
 	defer cancel()
 	for {
@@ -96,9 +126,13 @@ func (p *play) drain(ctx context.Context) error {
 // counts is what progress shows.
 func (p *play) counts(ctx context.Context) (counts, error) {
 	pending, err := p.backlog.read(ctx)
+	lag, known := p.gauge.now(time.Now())
 	return counts{
 		committed: p.ledger.committedSoFar(),
 		delivered: len(p.stage.bus.AcceptedIDs()),
 		backlog:   pending,
+		deleted:   p.tally.deleted(),
+		lag:       lag.oldest,
+		lagKnown:  known,
 	}, err
 }

@@ -89,7 +89,7 @@ func (p *producers) connected(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, e
 func (p *producers) write(ctx context.Context, conn *pgx.Conn, t transaction) error {
 	ctx, cancel := context.WithTimeout(ctx, transactionLimit)
 	defer cancel()
-	entries := p.ledger.open(t.events)
+	entries := p.ledger.open(t.events, time.Now())
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err

@@ -70,8 +70,10 @@ func TestPostgreSQLTakesWhatEventBridgeRefuses(t *testing.T) {
 
 	require.NoError(t, producers.write(t.Context(), conn, newTransaction(10)))
 	require.NoError(t, producers.write(t.Context(), conn, newTransaction(35)))
+	require.NoError(t, producers.write(t.Context(), conn, newTransaction(60)))
 
-	require.Equal(t, 2, db.QueryInt(t, "select count(*) from outbox where source like 'aws.%' or length(event_type) > 128"))
+	require.Equal(t, 3, db.QueryInt(t, `select count(*) from outbox
+		where source like 'aws.%' or length(event_type) > 128 or octet_length(payload::text) > 1048576`))
 }
 
 func TestProducersStopWhenTheyAreTold(t *testing.T) {
@@ -91,17 +93,55 @@ func TestAuditFindsWhatIsInTheTables(t *testing.T) {
 	db, producers, conn := openedShop(t)
 	made := newTransaction(1)
 	require.NoError(t, producers.write(t.Context(), conn, made))
+	require.NoError(t, producers.write(t.Context(), conn, newTransaction(2)))
+	db.Exec(t, `update outbox set published_at = now() where id = $1`, made.events[0].id)
 	db.Exec(t, `insert into outbox_failed (seq, id, event_type, payload, created_at, error_code, error_message)
 		values (-1, '00000000-0000-4000-8000-000000000000', 'x', '{}', now(), 'InvalidArgument', 'too long')`)
 
-	found, err := audit(t.Context(), db.URL(), []string{made.events[0].id, newID()})
+	found, err := audit(t.Context(), db.URL(), []int{1, 5})
 
 	require.NoError(t, err)
 	require.Equal(t, tables{
-		pending:  len(made.events),
-		failures: map[string]failure{"00000000-0000-4000-8000-000000000000": {"InvalidArgument", "too long"}},
-		written:  []string{made.events[0].id},
+		pending:  len(made.events) - 1 + 2,
+		kept:     1,
+		failures: map[string]failure{"00000000-0000-4000-8000-000000000000": {-1, "InvalidArgument", "too long"}},
+		written:  []int{1},
 	}, found)
+}
+
+// The verdict must not depend on rows that the cleanup deletes.
+func TestAuditKnowsOfACommitAlsoWhenItsEventsAreDeleted(t *testing.T) {
+	t.Parallel()
+	db, producers, conn := openedShop(t)
+	require.NoError(t, producers.write(t.Context(), conn, newTransaction(1)))
+	db.Exec(t, "delete from outbox")
+
+	found, err := audit(t.Context(), db.URL(), []int{1})
+
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, found.written)
+}
+
+func TestWhatFailedIsMendedBySQL(t *testing.T) {
+	t.Parallel()
+	db, producers, conn := openedShop(t)
+	for _, n := range []int{10, 35, 60, 1} {
+		require.NoError(t, producers.write(t.Context(), conn, newTransaction(n)))
+	}
+	db.Exec(t, `insert into outbox_failed (seq, id, event_type, payload, source, created_at, error_code, error_message)
+		select seq, id, event_type, payload, source, created_at, 'code', 'message' from outbox`)
+
+	for _, statement := range []string{mendSourceSQL, mendTypeSQL} {
+		rows, err := affect(t.Context(), db.URL(), statement)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, rows)
+	}
+
+	for _, e := range producers.ledger.all() {
+		got := e.delivered()
+		require.Equal(t, 1, db.QueryInt(t, "select count(*) from outbox_failed where id = $1 and event_type = $2 and coalesce(source, 'outbox') = $3",
+			got.id, got.kind, got.source), "%v", e.flaw)
+	}
 }
 
 func TestProducersSayWhyTheyCannotGoOn(t *testing.T) {
@@ -122,7 +162,6 @@ func openedShop(t *testing.T) (*postgrestest.Database, *producers, *pgx.Conn) {
 	schema := postgres.Schema(postgres.Table{Schema: "public", Name: "outbox"})
 	db := postgrestest.New(t, postgrestest.Schema(schema))
 	login := db.CreateLogin(t, "outbox_writer")
-	s := &stage{server: db.Server, database: db, producers: login}
-	require.NoError(t, s.openShop(t.Context()))
+	require.NoError(t, openShop(t.Context(), db, login))
 	return db, &producers{url: login.URL, ledger: &ledger{}}, postgrestest.Connect(t, login.URL)
 }

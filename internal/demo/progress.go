@@ -22,7 +22,22 @@ const (
 type say func(format string, args ...any)
 
 // counts are the numbers of the moment, of events.
-type counts struct{ committed, delivered, backlog int }
+type counts struct {
+	committed, delivered, backlog, deleted int
+
+	lag      time.Duration
+	lagKnown bool
+}
+
+// text is aligned with that of other moments.
+func (c counts) text() string {
+	lag := "    ?" // what is not known is not 0
+	if c.lagKnown {
+		lag = fmt.Sprintf("%4.1fs", c.lag.Seconds())
+	}
+	return fmt.Sprintf("committed %4d  delivered %4d  backlog %4d  lag %s  deleted %4d",
+		c.committed, c.delivered, c.backlog, lag, c.deleted)
+}
 
 // progress tells what goes on: on a terminal by a line that is rewritten in
 // place, elsewhere by a line every two seconds.
@@ -51,21 +66,27 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// say prints a line of its own above the live one.
+// say prints a line of its own above the live one, which then repeats it.
 func (p *progress) say(format string, args ...any) {
+	p.note(format, args...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing = fmt.Sprintf(format, args...)
+}
+
+// note prints a line of its own above the live one.
+func (p *progress) note(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
-	p.doing = fmt.Sprintf(format, args...)
-	fmt.Fprintf(p.out, "%s  > %s\n", p.clock(), p.doing)
+	fmt.Fprintf(p.out, "%s  > %s\n", p.clock(), fmt.Sprintf(format, args...))
 }
 
 // show prints the numbers of now.
 func (p *progress) show(c counts) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line := fmt.Sprintf("%s  committed %5d  delivered %5d  backlog %4d  %s",
-		p.clock(), c.committed, c.delivered, c.backlog, p.doing)
+	line := fmt.Sprintf("%s  %s  %s", p.clock(), c.text(), p.doing)
 	if !p.live {
 		fmt.Fprintln(p.out, line)
 		return

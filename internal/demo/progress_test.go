@@ -24,14 +24,14 @@ func TestProgressRewritesItsLineOnATerminal(t *testing.T) {
 	p := progressAt(&out, true)
 
 	p.say("the bus %s", "throttles")
-	p.show(counts{committed: 3, delivered: 2, backlog: 1})
-	p.show(counts{committed: 4, delivered: 3, backlog: 1})
+	p.show(counts{committed: 3, delivered: 2, backlog: 1, lagKnown: true})
+	p.show(counts{committed: 4, delivered: 3, backlog: 1, deleted: 2, lag: 1300 * time.Millisecond, lagKnown: true})
 	p.say("recovering")
 	p.end()
 
 	require.Equal(t, "  1.5s  > the bus throttles\n"+
-		"  1.5s  committed     3  delivered     2  backlog    1  the bus throttles"+eraseLine+
-		"  1.5s  committed     4  delivered     3  backlog    1  the bus throttles"+eraseLine+
+		"  1.5s  committed    3  delivered    2  backlog    1  lag  0.0s  deleted    0  "+eraseLine+
+		"  1.5s  committed    4  delivered    3  backlog    1  lag  1.3s  deleted    2  "+eraseLine+
 		"  1.5s  > recovering\n", out.String())
 }
 
@@ -54,7 +54,20 @@ func TestProgressWritesPlainLinesElsewhere(t *testing.T) {
 	p.show(counts{committed: 3})
 	p.end()
 
-	require.Equal(t, "  1.5s  committed     3  delivered     0  backlog    0  \n", out.String())
+	require.Equal(t, "  1.5s  committed    3  delivered    0  backlog    0  lag     ?  deleted    0  \n", out.String())
+}
+
+func TestANoteIsNotWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	p := progressAt(&out, false)
+
+	p.say("recovering")
+	p.note("%d words", 2)
+	p.show(counts{})
+
+	require.Equal(t, "  1.5s  > recovering\n  1.5s  > 2 words\n"+
+		"  1.5s  committed    0  delivered    0  backlog    0  lag     ?  deleted    0  recovering\n", out.String())
 }
 
 func TestProgressSamplesEveryTwoSecondsUntilItIsStopped(t *testing.T) {
@@ -73,9 +86,9 @@ func TestProgressSamplesEveryTwoSecondsUntilItIsStopped(t *testing.T) {
 
 		require.NoError(t, p.follow(t.Context(), stop, sample))
 
-		require.Equal(t, "  2.0s  committed     1  delivered     0  backlog    0  \n"+
-			"  4.0s  committed     2  delivered     0  backlog    0  \n"+
-			"  6.0s  committed     3  delivered     0  backlog    0  \n", out.String())
+		require.Equal(t, "  2.0s  committed    1  delivered    0  backlog    0  lag     ?  deleted    0  \n"+
+			"  4.0s  committed    2  delivered    0  backlog    0  lag     ?  deleted    0  \n"+
+			"  6.0s  committed    3  delivered    0  backlog    0  lag     ?  deleted    0  \n", out.String())
 	})
 }
 

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/lambdatest"
-	"outboxrelay/internal/postgres"
 	"outboxrelay/internal/postgrestest"
 )
 
@@ -21,9 +22,10 @@ const (
 	ordersBus = "orders"
 	// busLatency is what a PutEvents call takes in the same Region, roughly.
 	busLatency = 10 * time.Millisecond
-	// setupLimit is for one statement of the setting up.
-	setupLimit = 30 * time.Second
 )
+
+//go:embed sql/owner.sql
+var ownerSQL string
 
 //go:embed sql/shop.sql
 var shopSQL string
@@ -32,23 +34,25 @@ var shopSQL string
 type stage struct {
 	server    *postgrestest.Server
 	database  *postgrestest.Database
-	producers postgrestest.Login
-	relay     postgrestest.Login
-	lag       postgrestest.Login
+	owner     postgrestest.Login            // of the database
+	logins    map[string]postgrestest.Login // by role, without its prefix outbox_
 	bus       *eventbridgetest.Server
-	function  *lambdatest.Function
+	functions map[string]*lambdatest.Function // by name
 }
 
 // setStage starts everything. What was started before an error is stopped.
 func setStage(ctx context.Context, say say) (_ *stage, err error) {
-	s := &stage{}
+	s := &stage{logins: map[string]postgrestest.Login{}, functions: map[string]*lambdatest.Function{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	say("starting PostgreSQL (fetched once, if this machine has none)")
-	if err := s.startDatabase(ctx); err != nil {
+	say("starting PostgreSQL, building the functions and the Lambda emulator (minutes, the first time)")
+	var group errgroup.Group
+	group.Go(func() error { return s.startDatabase(ctx) })
+	group.Go(func() error { return buildFunctions(ctx) })
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	//nolint:contextcheck // it lives until close, as no call does
@@ -56,8 +60,15 @@ func setStage(ctx context.Context, say say) (_ *stage, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the EventBridge stand-in: %w", err)
 	}
-	say("PostgreSQL %s runs; building the relay and the Lambda emulator (minutes, the first time)", s.server.Version())
-	if err := s.startRelay(ctx); err != nil {
+	made, err := s.migrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	say("PostgreSQL %s runs; migrate has made the tables of version %d in %d steps", s.server.Version(), made.To, len(made.Applied))
+	if err := s.openShop(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openFunctions(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -67,56 +78,86 @@ func (s *stage) startDatabase(ctx context.Context) (err error) {
 	if s.server, err = postgrestest.Start(ctx, postgrestest.Options{}); err != nil {
 		return err
 	}
-	schema := postgres.Schema(postgres.Table{Schema: "public", Name: "outbox"})
-	if s.database, err = s.server.CreateDatabase(ctx, schema); err != nil {
-		return fmt.Errorf("create the outbox: %w", err)
-	}
-	if s.producers, err = s.database.AddLogin(ctx, "outbox_writer"); err != nil {
+	if s.database, err = s.server.CreateDatabase(ctx, ""); err != nil {
 		return err
 	}
-	if s.relay, err = s.database.AddLogin(ctx, "outbox_relay"); err != nil {
-		return err
-	}
-	if s.lag, err = s.database.AddLogin(ctx, "outbox_lag"); err != nil {
-		return err
-	}
-	return s.openShop(ctx)
+	s.owner, err = addOwner(ctx, s.database)
+	return err
 }
 
-// openShop gives the producers' login the application's own table.
-func (s *stage) openShop(ctx context.Context) error {
-	owner := pgx.Identifier{s.producers.Name}.Sanitize()
-	if err := execute(ctx, s.database.URL(), "CREATE SCHEMA shop AUTHORIZATION "+owner); err != nil {
+// addOwner gives a database an owner who is no superuser: it may make roles, and
+// pass on the right to see the transactions of others.
+func addOwner(ctx context.Context, database *postgrestest.Database) (postgrestest.Login, error) {
+	owner, err := database.AddLogin(ctx)
+	if err != nil {
+		return postgrestest.Login{}, err
+	}
+	err = execute(ctx, database.URL(), strings.NewReplacer("<owner>", owner.Name, "<database>", database.Name).Replace(ownerSQL))
+	if err != nil {
+		return postgrestest.Login{}, fmt.Errorf("give the database an owner: %w", err)
+	}
+	return owner, nil
+}
+
+// migrate runs the function migrate as the database's owner.
+func (s *stage) migrate(ctx context.Context) (migrated, error) {
+	function, err := s.openFunction(ctx, "migrate", s.owner.URL)
+	if err != nil {
+		return migrated{}, err
+	}
+	defer function.Close()
+	return migrate(ctx, function.Invoke)
+}
+
+// openShop adds the producers' login and gives it the application's own table.
+func (s *stage) openShop(ctx context.Context) (err error) {
+	s.logins["writer"], err = s.database.AddLogin(ctx, "outbox_writer")
+	if err != nil {
+		return err
+	}
+	return openShop(ctx, s.database, s.logins["writer"])
+}
+
+func openShop(ctx context.Context, database *postgrestest.Database, producers postgrestest.Login) error {
+	owner := pgx.Identifier{producers.Name}.Sanitize()
+	if err := execute(ctx, database.URL(), "CREATE SCHEMA shop AUTHORIZATION "+owner); err != nil {
 		return fmt.Errorf("create the shop: %w", err)
 	}
-	if err := execute(ctx, s.producers.URL, shopSQL); err != nil {
+	if err := execute(ctx, producers.URL, shopSQL); err != nil {
 		return fmt.Errorf("create the shop's table: %w", err)
 	}
 	return nil
 }
 
-func execute(ctx context.Context, url, sql string) error {
-	ctx, cancel := context.WithTimeout(ctx, setupLimit)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
+// openFunctions opens those that go on until close, each with a login that has
+// its role and nothing more.
+func (s *stage) openFunctions(ctx context.Context) (err error) {
+	for _, name := range []string{"relay", "cleanup", "lag", "admin"} {
+		if s.logins[name], err = s.database.AddLogin(ctx, "outbox_"+name); err != nil {
+			return err
+		}
+		function, err := s.openFunction(ctx, name, s.logins[name].URL)
+		if err != nil {
+			return err
+		}
+		s.functions[name] = function
 	}
-	_, err = conn.Exec(ctx, sql)
-	return errors.Join(err, conn.Close(ctx))
+	return nil
 }
 
-func (s *stage) startRelay(ctx context.Context) error {
-	bootstrap, err := lambdatest.Build(ctx, "relay")
-	if err != nil {
-		return missing(err)
-	}
-	s.function, err = lambdatest.Open(ctx, lambdatest.Config{
-		Bootstrap: bootstrap,
-		Env:       relayEnvironment(s.relay.URL, s.bus.URL()),
-		Timeout:   relayTimeout,
+func execute(ctx context.Context, url, sql string) error {
+	_, err := affect(ctx, url, sql)
+	return err
+}
+
+// affect returns how many rows a statement changed.
+func affect(ctx context.Context, url, sql string) (rows int64, err error) {
+	err = inSession(ctx, url, func(ctx context.Context, conn *pgx.Conn) error {
+		tag, err := conn.Exec(ctx, sql)
+		rows = tag.RowsAffected()
+		return err
 	})
-	return missing(err)
+	return rows, err
 }
 
 // missing says what the go command may lack, if it failed.
@@ -133,8 +174,8 @@ func missing(err error) error {
 
 // close stops everything, in the order in which nobody misses anything.
 func (s *stage) close() error {
-	if s.function != nil {
-		s.function.Close()
+	for _, function := range s.functions {
+		function.Close()
 	}
 	if s.bus != nil {
 		s.bus.Close()

@@ -1,3 +1,3 @@
 -- The events that were given up, each with its reason.
-SELECT id::text, error_code, error_message
+SELECT id::text, seq, error_code, error_message
 FROM public.outbox_failed

@@ -1,6 +1,7 @@
--- Which of these events were committed: the rows of published events are kept.
+-- Which of these orders were committed, and so were their events: they are
+-- written in one transaction, and nobody deletes an order.
 --
--- $1 uuid[] the events
-SELECT id::text
-FROM (SELECT id FROM public.outbox UNION ALL SELECT id FROM public.outbox_failed) AS written
-WHERE id = ANY ($1::uuid[])
+-- $1 int[] the orders
+SELECT number
+FROM shop.orders
+WHERE number = ANY ($1::int[])

@@ -57,4 +57,4 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 var errTime = fmt.Errorf("the time of the function was used up, less a reserve of %s: "+
-	"invoke it again, what is done stays done; building an index waits for transactions that are open", reserve)
+	"give it a longer timeout, or invoke it again, what is done stays done", reserve)

@@ -30,9 +30,6 @@ func explain(table Table, role string, err error) error {
 	return err
 }
 
-// readOnly is the SQLSTATE of a server that takes no writes.
-const readOnly = "25006"
-
 // stateOf returns the error's SQLSTATE. A standby has an own way to say that it
 // takes no writes: it does not know how to begin a transaction that does.
 func stateOf(err error, pg *pgconn.PgError) string {
@@ -42,18 +39,20 @@ func stateOf(err error, pg *pgconn.PgError) string {
 	return pg.Code
 }
 
+const readOnlyHint = "the connection leads to a read-only server: use the endpoint of the writer"
+
 // hint says what an operator can do about a SQLSTATE.
 func hint(table Table, role, state string) string {
 	switch state {
-	case "42P01":
+	case undefinedTable:
 		return fmt.Sprintf("bring the tables of %s up to date (invoke migrate, or apply what make schema prints) or correct OUTBOX_TABLE", table)
-	case "42703":
+	case undefinedColumn:
 		return fmt.Sprintf("%s lacks a column of the contract: compare it with what make schema prints", table)
-	case "42501":
+	case insufficientPrivilege:
 		return fmt.Sprintf("give the user the role %s, which make schema prints with its grants", role)
 	case readOnly:
-		return "the connection leads to a read-only server: use the endpoint of the writer"
-	case "25P03":
+		return readOnlyHint
+	case idleInTransaction:
 		return "the batch was not settled in time"
 	}
 	return ""
@@ -75,6 +74,3 @@ func refused(state string) bool {
 	}
 	return true
 }
-
-// class is the first two characters of a SQLSTATE; empty where there is none.
-func class(state string) string { return state[:min(2, len(state))] }

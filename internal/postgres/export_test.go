@@ -51,3 +51,9 @@ func AdminSQL(table Table) (begin, settings string, statements map[string]string
 		"present": queries.present, "redrive": queries.redrive, "discard": queries.discard,
 	}
 }
+
+// NeededSQL returns the statement that looks whether a partition is needed, and
+// what is set before it.
+func NeededSQL(table Table) (settings, needed string) {
+	return byIndexSQL, table.statement(neededSQL)
+}

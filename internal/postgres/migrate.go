@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 )
-
-//go:embed catalog/roles_missing.sql
-var rolesMissingSQL string
 
 // MigrateConfig says which tables a Migrator looks after.
 type MigrateConfig struct {
@@ -38,8 +34,8 @@ type Migrated struct {
 // the partitions of the outbox.
 //
 // Every step can be repeated, and is one transaction where PostgreSQL permits
-// that, so that a run which breaks off is completed by the next. Nothing blocks
-// those who write to the outbox: indexes are built concurrently, and what needs
+// that, so that a run which breaks off is completed by the next. Who writes to
+// the outbox is not held up: indexes are built concurrently, and what needs
 // a lock on the outbox tries for a tenth of a second and then makes way.
 type Migrator struct {
 	connect func(context.Context) (*pgx.Conn, error)
@@ -58,29 +54,32 @@ func NewMigrator(connect func(context.Context) (*pgx.Conn, error), config Migrat
 // application's own table or view lacks what the functions need: then nothing
 // was changed.
 func (m *Migrator) Run(ctx context.Context) (Migrated, error) {
-	release, err := m.guard(ctx)
-	if err != nil {
-		return Migrated{}, err
-	}
-	defer release()
-	conn, err := m.connect(ctx)
-	if err != nil {
-		return Migrated{}, err
-	}
-	link := link{conn: conn, table: m.config.Table}
-	defer link.Close(context.WithoutCancel(ctx))
-	run := &migrateRun{Migrator: m, conn: conn, table: m.config.Table}
-	err = run.migrate(ctx)
-	return run.done, explainMigrate(ctx, m.config.Table, err)
+	run := &migrateRun{Migrator: m, table: m.config.Table}
+	err := run.guarded(ctx)
+	return run.done, m.explain(ctx, err)
 }
 
 // migrateRun is one run.
 type migrateRun struct {
 	*Migrator
 
-	conn  *pgx.Conn
 	table Table
+	guard *guard
+	conn  *pgx.Conn
 	done  Migrated
+}
+
+// guarded migrates while no other migrator of the outbox does.
+func (r *migrateRun) guarded(ctx context.Context) (err error) {
+	if r.guard, err = r.openGuard(ctx); err != nil {
+		return fmt.Errorf("wait for others who migrate: %w", err)
+	}
+	defer r.guard.Close(context.WithoutCancel(ctx))
+	if r.conn, err = r.connect(ctx); err != nil {
+		return err
+	}
+	defer link{conn: r.conn}.Close(context.WithoutCancel(ctx))
+	return r.migrate(ctx)
 }
 
 func (r *migrateRun) migrate(ctx context.Context) error {
@@ -89,31 +88,27 @@ func (r *migrateRun) migrate(ctx context.Context) error {
 		return err
 	}
 	r.done.From, r.done.To = found.version, found.version
-	if err := r.check(ctx, found); err != nil {
+	if err := r.check(found); err != nil {
 		return err
 	}
-	restore, err := r.unlimited(ctx)
-	if err != nil {
+	if err := r.unlimited(ctx); err != nil {
 		return err
 	}
-	defer restore()
 	if err := r.tables(ctx, found); err != nil {
 		return err
 	}
-	if err := r.roles(ctx); err != nil {
+	if err := r.grants(ctx); err != nil {
 		return err
 	}
-	if err := r.indexes(ctx); err != nil {
-		return err
+	err = r.indexes(ctx)
+	if r.config.Interval != "" {
+		err = errors.Join(err, r.partitions(ctx)) // one must not wait for the other
 	}
-	if r.config.Interval == "" {
-		return nil
-	}
-	return r.partitions(ctx)
+	return err
 }
 
 // check refuses what cannot be migrated before anything is changed.
-func (r *migrateRun) check(ctx context.Context, found relation) error {
+func (r *migrateRun) check(found relation) error {
 	switch {
 	case found.version > len(migrations):
 		return fmt.Errorf("the tables of %s have version %d, this program knows versions up to %d: "+
@@ -124,103 +119,85 @@ func (r *migrateRun) check(ctx context.Context, found relation) error {
 	case r.config.Interval != "" && found.exists() && found.partitionedBy != byCreatedAt:
 		return fmt.Errorf("PARTITION_INTERVAL is set, but %s is %s: expected a table partitioned by %s; "+
 			"unset PARTITION_INTERVAL, or let migrate create the table", r.table, found, byCreatedAt)
-	case found.exists():
-		return r.checkColumns(ctx, found)
 	}
-	return nil
+	return r.checkColumns(found)
 }
 
-// tables applies the migrations that are missing, each with its version in one
-// transaction. The last brings the grants along.
+// tables applies the migrations that are missing, with the grants, in one
+// transaction.
 func (r *migrateRun) tables(ctx context.Context, found relation) error {
+	if found.version == len(migrations) {
+		return nil
+	}
+	sql, names, err := r.script(ctx, found)
+	if err != nil {
+		return err
+	}
+	err = r.briefly(ctx, lockWait, func(tx pgx.Tx) error {
+		if err := runScript(ctx, tx.Conn(), sql); err != nil {
+			return err
+		}
+		return r.grant(ctx, tx)
+	}, concurrentRoles...)
+	if err != nil {
+		return fmt.Errorf("apply the migrations from version %d: %w", found.version, err)
+	}
+	r.done.To = len(migrations)
+	r.applied(ctx, names...)
+	return nil
+}
+
+// script makes the newest version of the one that was found. The outbox itself
+// is left alone where it is the application's.
+func (r *migrateRun) script(ctx context.Context, found relation) (sql string, names []string, err error) {
+	adopted := found.adopted || found.exists() && found.version == 0
 	for version := found.version + 1; version <= len(migrations); version++ {
-		name, sql := migrations[version-1].name, r.script(version, found)
-		err := errNoRoles
-		if version == len(migrations) {
-			err = r.grant(ctx, sql)
+		migration := migrations[version-1]
+		names = append(names, migration.name)
+		switch {
+		case adopted:
+		case version == 1 && r.config.Interval != "":
+			sql += r.partitionedOutbox(migration.outbox)
+		case version == 1:
+			sql += r.table.rename(migration.outbox + storageSQL)
+		default:
+			sql += r.table.rename(migration.outbox)
 		}
-		if errors.Is(err, errNoRoles) {
-			err = r.briefly(ctx, script(ctx, sql))
+		sql += r.table.rename(migration.others) + setVersion(r.table, version)
+		if migration.revoke && found.version > 0 {
+			revoke, err := r.revoke(ctx)
+			if err != nil {
+				return "", nil, err
+			}
+			sql += revoke
 		}
-		if err != nil {
-			return fmt.Errorf("apply %s: %w", name, err)
-		}
-		r.done.To = version
-		r.applied(ctx, name)
 	}
-	return nil
+	if adopted && found.version == 0 {
+		sql += found.alike(r.table.companion("_failed")) +
+			fmt.Sprintf("\nUPDATE %s SET adopted = true;", r.table.companion("_schema"))
+	}
+	return sql, names, nil
 }
 
-// script is what makes a version of the one before. The outbox itself is left
-// alone where it is the application's.
-func (r *migrateRun) script(version int, found relation) string {
-	migration := migrations[version-1]
-	script := r.table.rename(migration.others) + setVersion(r.table, version)
-	switch {
-	case found.exists() && found.version == 0:
-		if version == 1 {
-			script += found.alike(r.table.companion("_failed"))
-		}
-		return script
-	case version > 1:
-		return r.table.rename(migration.outbox) + script
-	case r.config.Interval != "":
-		return r.partitionedOutbox(migration.outbox) + script
+func (r *migrateRun) applied(ctx context.Context, steps ...string) {
+	r.done.Applied = append(r.done.Applied, steps...)
+	for _, step := range steps {
+		r.log.InfoContext(ctx, "applied", "step", step)
 	}
-	return r.table.rename(migration.outbox+storageSQL) + script
 }
 
-// errNoRoles: who migrates may not make roles, or grant to them.
-var errNoRoles = errors.New("roles and grants were not made")
-
-// grant runs a script, and in the same transaction makes roles and grants. It
-// is only done for new tables, or where a role is missing: what an operator has
-// taken away since stays away.
-func (r *migrateRun) grant(ctx context.Context, sql string) error {
-	err := r.briefly(ctx, script(ctx, sql+"\n"+r.table.rename(rolesSQL)), duplicateObject, uniqueViolation, internalError)
-	if sqlState(err) == insufficientPrivilege {
-		r.log.WarnContext(ctx, "roles and grants were not made: have an administrator apply that part of what make schema prints", "error", err)
-		return errNoRoles
-	}
-	return err
-}
-
-// roles makes them where one is missing.
-func (r *migrateRun) roles(ctx context.Context) error {
-	var missing bool
-	if err := r.conn.QueryRow(ctx, rolesMissingSQL).Scan(&missing); err != nil {
-		return fmt.Errorf("look for the roles: %w", err)
-	}
-	if !missing {
-		return nil
-	}
-	switch err := r.grant(ctx, ""); {
-	case errors.Is(err, errNoRoles):
-		return nil
-	case err != nil:
-		return fmt.Errorf("make roles and grants: %w", err)
-	}
-	r.applied(ctx, "roles")
-	return nil
-}
-
-func (r *migrateRun) applied(ctx context.Context, step string) {
-	r.done.Applied = append(r.done.Applied, step)
-	r.log.InfoContext(ctx, "applied", "step", step)
-}
-
-// explainMigrate says what an operator can do.
-func explainMigrate(ctx context.Context, table Table, err error) error {
+// explain says what an operator can do.
+func (m *Migrator) explain(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 	}
 	switch sqlState(err) {
 	case insufficientPrivilege:
-		return fmt.Errorf("%w; migrate has to connect as the owner of %s, or as who may create it", err, table)
-	case "3F000":
-		return fmt.Errorf("%w; create the schema of %s, or correct OUTBOX_TABLE", err, table)
+		return fmt.Errorf("%w; migrate has to connect as the owner of %s, or as who may create it", err, m.config.Table)
+	case invalidSchema:
+		return fmt.Errorf("%w; create the schema of %s, or correct OUTBOX_TABLE", err, m.config.Table)
 	case readOnly:
-		return fmt.Errorf("%w; the connection leads to a read-only server: use the endpoint of the writer", err)
+		return fmt.Errorf("%w; %s", err, readOnlyHint)
 	}
 	return err
 }

@@ -2,53 +2,64 @@ package postgres
 
 import (
 	"context"
-	"errors"
+	_ "embed"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
+//go:embed catalog/holders.sql
+var holdersSQL string
+
 const (
-	// lockWait is how long a step waits for its locks: all who come after it
+	// lockWait is how long a step waits for its locks where those who insert
 	// wait as long.
-	lockWait = "100ms"
-	// lockTries are made, with lockPause between them.
-	lockTries = 20
-	lockPause = 500 * time.Millisecond
+	lockWait = 100 * time.Millisecond
+	// lockPatience is how long it is tried again.
+	lockPatience = 2 * time.Minute
+	// lockPause is the longest pause between two tries. It is random, so that
+	// it does not keep step with the batches of relays.
+	lockPause = time.Second
 )
 
-// SQLSTATEs that migrating branches on.
-const (
-	insufficientPrivilege = "42501"
-	lockNotAvailable      = "55P03"
-	deadlockDetected      = "40P01"
-	checkViolation        = "23514"
-	duplicateObject       = "42710"
-	uniqueViolation       = "23505"
-	internalError         = "XX000" // two have changed the same role at once
-)
-
-// briefly does work in a transaction that waits for locks only briefly. It comes
-// back when others hold them, or when it failed with one of the states that are
-// said to pass.
-func (r *migrateRun) briefly(ctx context.Context, work func(pgx.Tx) error, passing ...string) error {
+// briefly does work in a transaction that waits so long for each lock. It comes
+// back while others hold them, or when it failed with one of the states that
+// are said to pass.
+func (r *migrateRun) briefly(ctx context.Context, lock time.Duration, work func(pgx.Tx) error, passing ...string) error {
 	passing = append(passing, lockNotAvailable, deadlockDetected)
-	var err error
-	for range lockTries {
-		err = r.once(ctx, work)
-		if err == nil || !slices.Contains(passing, sqlState(err)) || !wait(ctx, lockPause) {
+	for until := time.Now().Add(lockPatience); ; {
+		err := r.once(ctx, lock, work)
+		if err == nil || !slices.Contains(passing, sqlState(err)) {
 			return err
 		}
+		pause := rand.N(lockPause)
+		if time.Now().Add(pause).After(until) || !wait(ctx, pause) {
+			return r.heldUp(ctx, err)
+		}
 	}
-	return fmt.Errorf("tried %d times, waiting %s for locks: %w", lockTries, lockWait, err)
 }
 
-func (r *migrateRun) once(ctx context.Context, work func(pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', $1, true)", lockWait); err != nil {
+// heldUp says who is in the way.
+func (r *migrateRun) heldUp(ctx context.Context, err error) error {
+	var holders string
+	if sqlState(err) == lockNotAvailable && r.conn.QueryRow(ctx, holdersSQL, r.table.String()).Scan(&holders) == nil {
+		return fmt.Errorf("%w; locks on the outbox are held by %s: invoke migrate again when it is quieter, or end what holds them", err, holders)
+	}
+	return err
+}
+
+// once does it once. What it sees is what is committed when it looks: under a
+// stricter default of the role it would be what was there before its locks.
+func (r *migrateRun) once(ctx context.Context, lock time.Duration, work func(pgx.Tx) error) error {
+	if err := r.guard.held(ctx); err != nil {
+		return err
+	}
+	options := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+	return pgx.BeginTxFunc(ctx, r.conn, options, func(tx pgx.Tx) error {
+		if err := runScript(ctx, tx.Conn(), fmt.Sprintf("SET LOCAL lock_timeout = %d", lock.Milliseconds())); err != nil {
 			return err
 		}
 		return work(tx)
@@ -63,32 +74,21 @@ func script(ctx context.Context, sql string) func(pgx.Tx) error {
 // limits are the settings that would end a statement or a transaction of ours.
 const limits = "'{statement_timeout,lock_timeout,transaction_timeout,idle_in_transaction_session_timeout}'"
 
-// unlimited takes away the time limits of the role or the database: to build an
-// index takes as long as it takes. It does so only where there are any, for
-// behind a pooler the session is not ours alone.
-func (r *migrateRun) unlimited(ctx context.Context) (restore func(), err error) {
-	const lift = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = ANY (" + limits + ") AND setting <> '0'"
-	tag, err := r.conn.Exec(ctx, lift)
-	if err != nil {
-		return nil, fmt.Errorf("lift the session's time limits: %w", err)
+// unlimited takes away what the role or the database has set for statements: to
+// build an index takes as long as it takes, and cannot be done in a transaction,
+// which could have settings of its own. It is for the session, which ends with
+// the run, and is done only where it is needed.
+func (r *migrateRun) unlimited(ctx context.Context) error {
+	const lift = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = ANY (" + limits + ") AND setting <> '0' " +
+		"UNION ALL SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'default_transaction_read_only' AND setting = 'on'"
+	if err := runScript(ctx, r.conn, lift); err != nil {
+		return fmt.Errorf("lift the session's limits: %w", err)
 	}
-	if tag.RowsAffected() == 0 {
-		return func() {}, nil
-	}
-	const reset = "SELECT set_config(name, reset_val, false) FROM pg_settings WHERE name = ANY (" + limits + ")"
-	return func() { _, _ = r.conn.Exec(context.WithoutCancel(ctx), reset) }, nil
+	return nil
 }
 
 // runScript runs statements, any number of them.
 func runScript(ctx context.Context, conn *pgx.Conn, script string) error {
 	_, err := conn.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
 	return err
-}
-
-// sqlState of an error; empty: it has none.
-func sqlState(err error) string {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code
-	}
-	return ""
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ type column struct {
 	written string // its type in tables of ours
 	kinds   []string
 	relay   bool // the relay writes to it
+	redrive bool // an event that is moved back would not be itself without it
 }
 
 // Kinds of types that serve, by base type; anyText are all of the category
@@ -31,12 +31,12 @@ const (
 // contract are the columns of the outbox. An application's own table or view
 // may have more.
 var contract = []column{
-	{name: "seq", written: "bigint", kinds: wholeNumbers},
-	{name: "id", written: "uuid", kinds: []string{"uuid"}},
+	{name: "seq", written: "bigint", kinds: wholeNumbers, redrive: true},
+	{name: "id", written: "uuid", kinds: []string{"uuid"}, redrive: true},
 	{name: "aggregate_type", written: "text", kinds: []string{anyType}},
 	{name: "aggregate_id", written: "text", kinds: []string{anyType}},
-	{name: "event_type", written: "text", kinds: []string{anyType}},
-	{name: "payload", written: "jsonb", kinds: documents},
+	{name: "event_type", written: "text", kinds: []string{anyType}, redrive: true},
+	{name: "payload", written: "jsonb", kinds: documents, redrive: true},
 	{name: "headers", written: "jsonb", kinds: documents},
 	{name: "source", written: "text", kinds: []string{anyText}},
 	{name: "topic", written: "text", kinds: []string{anyText}},
@@ -66,18 +66,15 @@ func (c column) expected() string {
 	return strings.Join(c.kinds, " or ")
 }
 
-// checkColumns says everything that an existing outbox lacks.
-func (r *migrateRun) checkColumns(ctx context.Context, found relation) error {
-	problems := found.problems()
-	if found.version == 0 {
-		for suffix, names := range companionColumns {
-			companion, err := r.relation(ctx, r.table.companion(suffix))
-			if err != nil {
-				return fmt.Errorf("look for %s: %w", r.table.companion(suffix), err)
-			}
-			if companion.exists() {
-				problems = append(problems, companion.without(r.table.companion(suffix), names)...)
-			}
+// checkColumns says everything that existing tables lack.
+func (r *migrateRun) checkColumns(found relation) error {
+	var problems []string
+	if found.exists() {
+		problems = found.problems()
+	}
+	for suffix, companion := range found.companions {
+		if found.version == 0 {
+			problems = append(problems, companion.without(r.table.companion(suffix), companionColumns[suffix])...)
 		}
 	}
 	if len(problems) == 0 {
@@ -87,12 +84,13 @@ func (r *migrateRun) checkColumns(ctx context.Context, found relation) error {
 	return fmt.Errorf("%s cannot be served: %s", r.table, strings.Join(problems, "; "))
 }
 
-// companionColumns are those of companions that an application may have made
+// companionColumns are those of companions, which an application may have made
 // itself.
 var companionColumns = map[string][]string{
 	"_failed":   append(contractNames(), "failed_at", "error_code", "error_message", "times_failed"),
 	"_redriven": {"seq", "id", "attempts", "failed_at", "error_code", "error_message", "times_failed", "redriven_at"},
 	"_paused":   {"topic", "reason", "since"},
+	"_schema":   {"version"},
 }
 
 func contractNames() []string {
@@ -120,27 +118,40 @@ func (r relation) problems() []string {
 		return []string{"it is " + r.String()}
 	}
 	var problems []string
-	if r.takes&takesUpdate == 0 || r.takes&takesDelete == 0 {
+	simple := r.takes&takesUpdate != 0 && r.takes&takesDelete != 0
+	switch {
+	case !simple:
 		problems = append(problems, "the view takes no UPDATE or DELETE by itself: "+
 			"it has to read one table, without DISTINCT, GROUP BY, LIMIT or set operations")
+	case r.instead:
+		problems = append(problems, "the view has INSTEAD OF triggers: what they pass over would be sent again and again")
+	case r.kind != view && !r.numbered:
+		problems = append(problems, "no unique index begins with seq, which tells one event from another")
 	}
 	for _, column := range contract {
-		if problem := r.problem(column); problem != "" {
+		if problem := r.problem(column, simple); problem != "" {
 			problems = append(problems, problem)
 		}
 	}
 	return problems
 }
 
-func (r relation) problem(column column) string {
+// problem is what is wrong with a column. Where the view as a whole cannot be
+// written to, no column can.
+func (r relation) problem(column column, simple bool) string {
 	found, ok := r.column(column.name)
 	switch {
 	case !ok:
 		return fmt.Sprintf("column %s is missing: expected %s", column.name, column.expected())
 	case !column.accepts(found):
 		return fmt.Sprintf("column %s is %s: expected %s", column.name, found.Written, column.expected())
-	case column.relay && !found.Updatable && r.takes&takesUpdate != 0:
+	case column.name == "seq" && r.kind != view && !found.NotNull:
+		return "column seq may be null: an event without a number would never be published"
+	case simple && !found.Updatable && column.relay:
 		return fmt.Sprintf("column %s cannot be written to: the relay does, so it has to be a plain column of the table beneath the view", column.name)
+	case simple && !found.Updatable && column.redrive:
+		return fmt.Sprintf("column %s cannot be written to: a failed event that is moved back would not be the same, "+
+			"so it has to be a plain column of the table beneath the view", column.name)
 	}
 	return ""
 }
@@ -154,12 +165,18 @@ func (r relation) column(name string) (foundColumn, bool) {
 }
 
 // alike gives the failed table the types of an application's own outbox: what
-// is copied there has to come back as it was.
+// is copied there has to come back as it was. One that was there before has the
+// types that it should have. The new one is empty.
 func (r relation) alike(failed Table) string {
+	if _, ok := r.companions["_failed"]; ok {
+		return ""
+	}
 	var script strings.Builder
 	for _, column := range contract {
 		if found, ok := r.column(column.name); ok && found.Written != column.written {
-			fmt.Fprintf(&script, "\nALTER TABLE %s ALTER COLUMN %s TYPE %s;", failed, quote(column.name), found.Written)
+			name := quote(column.name)
+			fmt.Fprintf(&script, "\nALTER TABLE %s ALTER COLUMN %s DROP DEFAULT, ALTER COLUMN %s TYPE %s USING NULL::%s;",
+				failed, name, name, found.Written, found.Written)
 		}
 	}
 	return script.String()

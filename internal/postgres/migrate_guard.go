@@ -20,29 +20,31 @@ const guardPause = 200 * time.Millisecond
 // transaction on a connection of its own: one of the session would be lost
 // behind a pooler, and an index cannot be built concurrently in a transaction.
 // That transaction has no snapshot, so it holds up neither vacuum nor the build.
-func (m *Migrator) guard(ctx context.Context) (release func(), err error) {
+type guard struct{ link }
+
+// openGuard waits until no other migrator is at work.
+func (m *Migrator) openGuard(ctx context.Context) (*guard, error) {
 	conn, err := m.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	link := link{conn: conn, table: m.config.Table}
-	release = func() { link.Close(context.WithoutCancel(ctx)) }
-	if err := link.guard(ctx); err != nil {
-		release()
-		return nil, fmt.Errorf("wait for others who migrate: %w", err)
+	g := &guard{link{conn: conn, table: m.config.Table}}
+	if err := g.lock(ctx); err != nil {
+		g.Close(context.WithoutCancel(ctx))
+		return nil, err
 	}
-	return release, nil
+	return g, nil
 }
 
-func (l link) guard(ctx context.Context) error {
+func (g *guard) lock(ctx context.Context) error {
 	const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT set_config(name, '0', true) FROM pg_settings WHERE name = ANY (" + limits + ")"
-	if err := runScript(ctx, l.conn, begin); err != nil {
+	if err := runScript(ctx, g.conn, begin); err != nil {
 		return err
 	}
 	for {
 		var locked bool
 		// In the extended protocol the portal would keep its snapshot.
-		row := l.conn.QueryRow(ctx, guardSQL, pgx.QueryExecModeSimpleProtocol, l.table.String())
+		row := g.conn.QueryRow(ctx, guardSQL, pgx.QueryExecModeSimpleProtocol, g.table.String())
 		if err := row.Scan(&locked); err != nil || locked {
 			return err
 		}
@@ -50,6 +52,14 @@ func (l link) guard(ctx context.Context) error {
 			return errors.New("another migrate of these tables is still at work: invoke it again later")
 		}
 	}
+}
+
+// held is an error once the lock is lost, with its connection.
+func (g *guard) held(ctx context.Context) error {
+	if err := runScript(ctx, g.conn, "SELECT"); err != nil {
+		return fmt.Errorf("the lock of this migrate was lost, another may be at work: invoke it again: %w", err)
+	}
+	return nil
 }
 
 // wait reports whether the time has passed before the context ended.

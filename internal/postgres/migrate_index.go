@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,56 +19,79 @@ type foundIndex struct {
 	Name       string
 	Definition string
 	Valid      bool
-	Parent     string // the index of the partitioned table that it is part of; empty: none
 }
+
+// wanted is an index that a table should have.
+type wanted struct {
+	table      Table
+	name       string // empty: the server is to choose one
+	definition string
+}
+
+// next is the name under which it is built while another index has its name.
+func (w wanted) next() string { return cut(w.name, "_new") }
 
 // indexes makes those that are missing, and those anew that a broken build has
 // left invalid or that have another definition. Beneath a view they are the
 // application's to make.
 func (r *migrateRun) indexes(ctx context.Context) error {
+	var errs []error
 	for _, index := range indexes {
-		table := r.table.companion(index.on)
-		found, err := r.relation(ctx, table)
-		if err != nil {
-			return fmt.Errorf("look for %s: %w", table, err)
-		}
-		switch found.kind {
-		case ordinary:
-			_, err = r.index(ctx, table, index.name(r.table), index.definition())
-		case partitioned:
-			err = r.partitionedIndex(ctx, table, index.name(r.table), index.definition())
-		}
-		if err != nil {
-			return fmt.Errorf("build index %s: %w", index.name(r.table), err)
+		want := wanted{r.table.companion(index.on), index.name(r.table), index.definition()}
+		if err := r.index(ctx, want); err != nil {
+			errs = append(errs, fmt.Errorf("build index %s on %s: %w", want.name, want.table, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// index makes sure that a table has a valid index of a definition, whatever its
-// name. It returns the name.
-func (r *migrateRun) index(ctx context.Context, table Table, name, definition string) (string, error) {
-	found, err := r.indexesOf(ctx, table)
+// index makes sure that there is one, valid, of the definition, whatever its name.
+func (r *migrateRun) index(ctx context.Context, want wanted) error {
+	table, err := r.relation(ctx, want.table)
+	if err != nil {
+		return err
+	}
+	switch table.kind {
+	case ordinary:
+		_, err = r.plainIndex(ctx, want)
+	case partitioned:
+		err = r.partitionedIndex(ctx, want)
+	}
+	return err
+}
+
+// plainIndex does so for a table without partitions. It returns the index's name.
+func (r *migrateRun) plainIndex(ctx context.Context, want wanted) (string, error) {
+	found, err := r.indexesOf(ctx, want.table)
 	if err != nil {
 		return "", err
 	}
-	for _, index := range found {
-		if index.Valid && index.Definition == definition {
-			return index.Name, nil
+	if name, ok := found.valid(want.definition); ok {
+		if name == want.next() && found.taken(want.name) {
+			return want.name, r.swapIndex(ctx, want) // where a run broke off
 		}
+		return name, nil
 	}
-	build := r.buildIndex
-	if slices.ContainsFunc(found, func(index foundIndex) bool { return index.Name == name && index.Valid }) {
-		build = r.replaceIndex
-	}
-	if err := build(ctx, table, name, definition); err != nil {
+	if err := r.dropBroken(ctx, want, found); err != nil {
 		return "", err
 	}
-	r.applied(ctx, "index "+name)
-	return name, nil
+	build := r.buildIndex
+	if found.taken(want.name) {
+		build = r.replaceIndex
+	}
+	if err := build(ctx, want); err != nil {
+		return "", err
+	}
+	r.applied(ctx, "index "+want.label())
+	found, err = r.indexesOf(ctx, want.table)
+	name, _ := found.valid(want.definition)
+	return name, err
 }
 
-func (r *migrateRun) indexesOf(ctx context.Context, table Table) ([]foundIndex, error) {
+// tableIndexes are those of one table.
+type tableIndexes []foundIndex
+
+func (r *migrateRun) indexesOf(ctx context.Context, table Table) (tableIndexes, error) {
 	rows, _ := r.conn.Query(ctx, indexesSQL, table.Schema, table.Name) // an error is the rows' too
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[foundIndex])
 	if err != nil {
@@ -75,75 +100,151 @@ func (r *migrateRun) indexesOf(ctx context.Context, table Table) ([]foundIndex, 
 	return found, nil
 }
 
-// buildIndex builds an index while the table is written to, in place of what a
-// broken build has left. It waits for transactions that are open.
-func (r *migrateRun) buildIndex(ctx context.Context, table Table, name, definition string) error {
-	if err := r.dropIndex(ctx, table, name); err != nil {
+func (found tableIndexes) valid(definition string) (name string, ok bool) {
+	for _, index := range found {
+		if index.Valid && index.Definition == definition {
+			return index.Name, true
+		}
+	}
+	return "", false
+}
+
+// taken reports whether a valid index of another definition has the name.
+func (found tableIndexes) taken(name string) bool {
+	return slices.ContainsFunc(found, func(index foundIndex) bool { return index.Name == name && index.Valid })
+}
+
+// dropBroken drops what builds that broke off have left on the table.
+func (r *migrateRun) dropBroken(ctx context.Context, want wanted, found tableIndexes) error {
+	for _, index := range found {
+		ours := index.Definition == want.definition || index.Name == want.name || index.Name == want.next()
+		if index.Valid || !ours {
+			continue
+		}
+		if err := r.dropIndex(ctx, Table{want.table.Schema, index.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *migrateRun) dropIndex(ctx context.Context, index Table) error {
+	if err := r.guard.held(ctx); err != nil {
 		return err
 	}
-	r.log.InfoContext(ctx, "building an index: this waits for open transactions", "index", name)
-	sql := fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON %s %s", quote(name), table, definition)
-	return runScript(ctx, r.conn, sql)
+	return runScript(ctx, r.conn, "DROP INDEX CONCURRENTLY "+index.String())
+}
+
+// buildIndex builds an index while the table is written to. It waits for
+// transactions that are open.
+func (r *migrateRun) buildIndex(ctx context.Context, want wanted) error {
+	if err := r.guard.held(ctx); err != nil {
+		return err
+	}
+	name := ""
+	if want.name != "" {
+		name = quote(want.name) + " "
+	}
+	sql := fmt.Sprintf("CREATE INDEX CONCURRENTLY %sON %s %s", name, want.table, want.definition)
+	r.log.InfoContext(ctx, "building an index: this waits for open transactions", "statement", sql)
+	err := runScript(ctx, r.conn, sql)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w; if it takes longer than a function may run, drop the invalid index and run this in psql: %s", err, sql)
+	}
+	return err
+}
+
+// label names it where it may have no name yet.
+func (w wanted) label() string {
+	if w.name == "" {
+		return "of " + w.table.Name
+	}
+	return w.name
 }
 
 // replaceIndex keeps the old index until the new one is there.
-func (r *migrateRun) replaceIndex(ctx context.Context, table Table, name, definition string) error {
-	next := cut(name, "_new")
-	if err := r.buildIndex(ctx, table, next, definition); err != nil {
+func (r *migrateRun) replaceIndex(ctx context.Context, want wanted) error {
+	next := want
+	next.name = want.next()
+	if err := r.buildIndex(ctx, next); err != nil {
 		return err
 	}
-	if err := r.dropIndex(ctx, table, name); err != nil {
-		return err
-	}
-	rename := fmt.Sprintf("ALTER INDEX %s RENAME TO %s", Table{table.Schema, next}, quote(name))
-	return r.briefly(ctx, script(ctx, rename))
+	return r.swapIndex(ctx, want)
 }
 
-func (r *migrateRun) dropIndex(ctx context.Context, table Table, name string) error {
-	return runScript(ctx, r.conn, fmt.Sprintf("DROP INDEX CONCURRENTLY IF EXISTS %s", Table{table.Schema, name}))
+// swapIndex puts the new index in the place of the old one.
+func (r *migrateRun) swapIndex(ctx context.Context, want wanted) error {
+	if err := r.dropIndex(ctx, Table{want.table.Schema, want.name}); err != nil {
+		return err
+	}
+	return r.briefly(ctx, lockWait, script(ctx, want.rename(want.next())))
+}
+
+func (w wanted) rename(from string) string {
+	return fmt.Sprintf("ALTER INDEX %s RENAME TO %s", Table{w.table.Schema, from}, quote(w.name))
 }
 
 // partitionedIndex builds an index for each partition and then joins them: a
 // partitioned table has no concurrent build of its own. The whole is valid once
-// each partition has its part.
-func (r *migrateRun) partitionedIndex(ctx context.Context, table Table, name, definition string) error {
-	found, err := r.indexesOf(ctx, table)
+// each partition has its part. An index of another definition stays until then.
+func (r *migrateRun) partitionedIndex(ctx context.Context, want wanted) error {
+	found, err := r.indexesOf(ctx, want.table)
 	if err != nil {
 		return err
 	}
-	same := func(index foundIndex) bool { return index.Definition == definition }
-	if i := slices.IndexFunc(found, same); i >= 0 {
-		if found[i].Valid {
-			return nil
+	whole := want
+	same := slices.IndexFunc(found, func(index foundIndex) bool { return index.Definition == want.definition })
+	taken := slices.ContainsFunc(found, func(index foundIndex) bool { return index.Name == want.name && index.Definition != want.definition })
+	switch {
+	case same >= 0 && found[same].Valid:
+		return nil
+	case same >= 0:
+		whole.name = found[same].Name // where a run broke off
+	case taken:
+		whole.name = want.next()
+	}
+	if same < 0 {
+		only := fmt.Sprintf("CREATE INDEX %s ON ONLY %s %s", quote(whole.name), want.table, want.definition)
+		if err := r.briefly(ctx, lockWait, script(ctx, only)); err != nil {
+			return err
 		}
-		name = found[i].Name
-	} else if err := r.briefly(ctx, script(ctx, fmt.Sprintf("CREATE INDEX %s ON ONLY %s %s", quote(name), table, definition))); err != nil {
+	}
+	if err := r.parts(ctx, whole); err != nil {
 		return err
 	}
-	parts, err := r.partitionsOf(ctx, table)
+	r.applied(ctx, "index "+want.name)
+	if !taken {
+		return nil
+	}
+	swap := fmt.Sprintf("DROP INDEX %s; %s", Table{want.table.Schema, want.name}, want.rename(whole.name))
+	return r.briefly(ctx, lockWait, script(ctx, swap))
+}
+
+// parts makes the partitions' parts of an index.
+func (r *migrateRun) parts(ctx context.Context, whole wanted) error {
+	partitions, err := r.partitionsOf(ctx, whole.table)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		if err := r.partIndex(ctx, part.table(), Table{table.Schema, name}, definition); err != nil {
+	for _, part := range partitions {
+		name, err := r.plainIndex(ctx, wanted{table: part.table(), definition: whole.definition})
+		if err == nil {
+			join := fmt.Sprintf("ALTER INDEX %s ATTACH PARTITION %s", Table{whole.table.Schema, whole.name}, Table{part.Schema, name})
+			err = r.briefly(ctx, lockWait, script(ctx, join))
+		}
+		if err != nil {
 			return fmt.Errorf("partition %s: %w", part.Name, err)
 		}
 	}
-	r.applied(ctx, "index "+name)
 	return nil
-}
-
-// partIndex makes a partition's part of an index.
-func (r *migrateRun) partIndex(ctx context.Context, part, whole Table, definition string) error {
-	name, err := r.index(ctx, part, cut(part.Name, "_"+whole.Name), definition)
-	if err != nil {
-		return err
-	}
-	return r.briefly(ctx, script(ctx, fmt.Sprintf("ALTER INDEX %s ATTACH PARTITION %s", whole, Table{part.Schema, name})))
 }
 
 // cut joins a name and a suffix into an identifier that is not too long.
 func cut(name, suffix string) string {
 	const limit = 63 // bytes; the server would cut the end off
-	return name[:min(len(name), max(0, limit-len(suffix)))] + suffix
+	for len(name)+len(suffix) > limit {
+		_, last := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-last]
+	}
+	return name + suffix
 }

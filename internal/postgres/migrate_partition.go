@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,13 +34,12 @@ func (p partition) table() Table { return Table{p.Schema, p.Name} }
 // span is from a time up to, and without, another.
 type span struct{ from, to time.Time }
 
-// partitionedOutbox is the outbox as a partitioned table.
+// partitionedOutbox is the outbox as a partitioned table: the same, but for its
+// key, which has to have the column that it is partitioned by.
 func (r *migrateRun) partitionedOutbox(create string) string {
-	const end = "PRIMARY KEY (seq)\n);"
-	create = strings.Replace(create, end, "PRIMARY KEY (seq, created_at)\n) PARTITION BY "+byCreatedAt+";", 1)
-	rest := r.table.companion("_default")
-	return r.table.rename(create) +
-		fmt.Sprintf("CREATE TABLE %s PARTITION OF %s DEFAULT;\n", rest, r.table) + rest.rename(storageSQL)
+	return r.table.rename(strings.NewReplacer(
+		"PRIMARY KEY (seq)\n);", "PRIMARY KEY (seq, created_at)\n) PARTITION BY "+byCreatedAt+";",
+	).Replace(create))
 }
 
 // partitions makes those that are ahead and drops those that are over.
@@ -48,14 +48,15 @@ func (r *migrateRun) partitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var now time.Time
-	if err := r.conn.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
+	var millis int64 // a time as such would be written in the session's DateStyle
+	if err := r.conn.QueryRow(ctx, "SELECT (extract(epoch FROM now()) * 1000)::bigint").Scan(&millis); err != nil {
 		return fmt.Errorf("ask for the time: %w", err)
 	}
+	now := time.UnixMilli(millis).UTC()
 	var errs []error
-	for _, span := range missing(found, r.config.Interval, r.config.Ahead, now.UTC()) {
-		if err := r.createPartition(ctx, span); err != nil {
-			errs = append(errs, fmt.Errorf("create the partition from %s: %w", span.from.Format(time.DateOnly), err))
+	for _, part := range r.missingPartitions(found, now) {
+		if err := r.createPartition(ctx, part); err != nil {
+			errs = append(errs, fmt.Errorf("create partition %s: %w", part.table.Name, err))
 		}
 	}
 	for _, part := range found {
@@ -69,9 +70,27 @@ func (r *migrateRun) partitions(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// newPartition is one to be made.
+type newPartition struct {
+	table  Table
+	values string // that it is for, as SQL writes them
+}
+
+func (r *migrateRun) missingPartitions(found []partition, now time.Time) []newPartition {
+	var parts []newPartition
+	if !slices.ContainsFunc(found, func(part partition) bool { return part.Default }) {
+		parts = append(parts, newPartition{r.table.companion("_default"), "DEFAULT"})
+	}
+	for _, span := range missing(found, r.config.Interval, r.config.Ahead, now) {
+		parts = append(parts, newPartition{r.table.companion(partSuffix(span.from)), fmt.Sprintf("FOR VALUES FROM ('%s') TO ('%s')",
+			span.from.Format(time.RFC3339Nano), span.to.Format(time.RFC3339Nano))})
+	}
+	return parts
+}
+
 func (r *migrateRun) partitionsOf(ctx context.Context, table Table) ([]partition, error) {
 	var found []partition
-	err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error {
+	err := r.once(ctx, lockWait, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO', true)"); err != nil {
 			return err
 		}
@@ -86,25 +105,38 @@ func (r *migrateRun) partitionsOf(ctx context.Context, table Table) ([]partition
 	return found, nil
 }
 
+const (
+	// attachWait outlasts the batches of relays, which are all that waits for it.
+	attachWait = 20 * time.Second
+	// attachLimit bounds the wait and the search of the default partition.
+	attachLimit = "30s"
+	// dropLimit bounds all that is done while those who insert wait.
+	dropLimit = "250ms"
+)
+
 // createPartition makes a table and then attaches it, which, unlike creating it
 // as a partition, does not lock out those who insert. It does lock the default
-// partition, which is searched for rows of the new one.
-func (r *migrateRun) createPartition(ctx context.Context, span span) error {
-	part := r.table.companion(partSuffix(span.from))
-	sql := fmt.Sprintf("SET LOCAL statement_timeout = '2s';\nCREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING STORAGE);\n", part, r.table) +
-		part.rename(storageSQL) +
-		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')",
-			r.table, part, span.from.Format(time.RFC3339Nano), span.to.Format(time.RFC3339Nano))
-	err := r.briefly(ctx, script(ctx, sql))
-	if sqlState(err) == checkViolation {
-		r.log.WarnContext(ctx, "a partition was not made: events of its time are in the default partition, and stay there", "partition", part.Name)
+// partition, which is searched for rows of the new one, and so holds up relays.
+func (r *migrateRun) createPartition(ctx context.Context, part newPartition) error {
+	sql := fmt.Sprintf("SET LOCAL statement_timeout = '%s';\n", attachLimit) +
+		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING STORAGE INCLUDING COMPRESSION);\n",
+			part.table, r.table) +
+		part.table.rename(storageSQL) +
+		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s %s", r.table, part.table, part.values)
+	err := r.briefly(ctx, attachWait, script(ctx, sql))
+	switch sqlState(err) {
+	case checkViolation:
+		r.log.WarnContext(ctx, "a partition was not made: events of its time are in the default partition, and stay there until they are deleted",
+			"partition", part.table.Name)
 		return nil
+	case queryCanceled:
+		return fmt.Errorf("%w; the default partition takes too long to be searched: delete what is published from it, by cleanup", err)
 	}
 	if err != nil {
 		return err
 	}
-	r.done.Created = append(r.done.Created, part.Name)
-	r.log.InfoContext(ctx, "created a partition", "partition", part.Name)
+	r.done.Created = append(r.done.Created, part.table.Name)
+	r.log.InfoContext(ctx, "created a partition", "partition", part.table.Name)
 	return nil
 }
 
@@ -121,10 +153,10 @@ func partSuffix(from time.Time) string {
 // published within the retention. That is looked at twice: at leisure first,
 // and then under the lock, where it has to be quick.
 func (r *migrateRun) dropPartition(ctx context.Context, part partition) error {
-	err := pgx.BeginFunc(ctx, r.conn, func(tx pgx.Tx) error { return r.unneeded(ctx, tx, part) })
+	err := r.once(ctx, lockWait, func(tx pgx.Tx) error { return r.unneeded(ctx, tx, part) })
 	if err == nil {
-		err = r.briefly(ctx, func(tx pgx.Tx) error {
-			lock := fmt.Sprintf("SET LOCAL statement_timeout = '250ms'; LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE", r.table)
+		err = r.briefly(ctx, lockWait, func(tx pgx.Tx) error {
+			lock := fmt.Sprintf("SET LOCAL statement_timeout = '%s'; LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE", dropLimit, r.table)
 			if err := runScript(ctx, tx.Conn(), lock); err != nil {
 				return err
 			}
@@ -132,7 +164,7 @@ func (r *migrateRun) dropPartition(ctx context.Context, part partition) error {
 				return err
 			}
 			return runScript(ctx, tx.Conn(), "DROP TABLE "+part.table().String())
-		})
+		}, queryCanceled)
 	}
 	if errors.Is(err, errNeeded) {
 		return nil
@@ -148,7 +180,13 @@ func (r *migrateRun) dropPartition(ctx context.Context, part partition) error {
 // errNeeded keeps a partition.
 var errNeeded = errors.New("the partition is still needed")
 
+// byIndexSQL keeps old statistics from making it read the partition.
+const byIndexSQL = "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'jit']) AS name"
+
 func (r *migrateRun) unneeded(ctx context.Context, tx pgx.Tx, part partition) error {
+	if err := runScript(ctx, tx.Conn(), byIndexSQL); err != nil {
+		return err
+	}
 	var needed bool
 	if err := tx.QueryRow(ctx, part.table().rename(neededSQL), r.config.Retention.Seconds()).Scan(&needed); err != nil {
 		return err

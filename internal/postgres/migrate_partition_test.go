@@ -1,12 +1,14 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"outboxrelay/internal/outbox"
 	"outboxrelay/internal/postgres"
 	"outboxrelay/internal/postgrestest"
 )
@@ -51,8 +53,9 @@ func TestKeepsPartitionsAhead(t *testing.T) {
 	t.Parallel()
 
 	db := newOwned(t)
+	db.Exec(t, "ALTER ROLE "+db.owner.Name+" SET DateStyle = 'SQL, DMY'; ALTER ROLE "+db.owner.Name+" SET TimeZone = 'Asia/Kolkata'")
 
-	require.Equal(t, db.names(t, 0, 1, 2, 3), db.partition(t, daily).Created)
+	require.Equal(t, append([]string{"outbox_default"}, db.names(t, 0, 1, 2, 3)...), db.partition(t, daily).Created)
 
 	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, daily))
 	db.served(t)
@@ -61,7 +64,59 @@ func TestKeepsPartitionsAhead(t *testing.T) {
 	require.Equal(t, 3, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE indrelid = $1::regclass AND indisvalid", db.names(t, 2)[0]))
 	more := daily
 	more.Ahead = 5
+	db.writer(t) // has written to today's partition, and is not waited for
 	require.Equal(t, db.names(t, 4, 5), db.partition(t, more).Created)
+}
+
+// What somebody has added to the outbox, its partitions have too.
+func TestPartitionsAreLikeTheOutbox(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.partition(t, daily)
+	db.exec(t, "ALTER TABLE outbox ADD CONSTRAINT small CHECK (length(event_type) < 100), ADD COLUMN kind text GENERATED ALWAYS AS (lower(event_type)) STORED")
+	more := daily
+	more.Ahead = 5
+
+	require.Equal(t, db.names(t, 4, 5), db.partition(t, more).Created)
+}
+
+// Relays hold locks on all partitions while they publish. Between two batches
+// there is room.
+func TestMakesPartitionsBetweenTheBatchesOfARelay(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.partition(t, daily)
+	db.Exec(t, "INSERT INTO outbox (event_type, payload) VALUES ('a', '{}')")
+	session := db.session(t)
+	require.Len(t, claim(t, session, everything).Events, 1)
+	more := daily
+	more.Ahead = 4
+	together(func() {
+		db.waitForLock(t)
+		db.Exec(t, "SET lock_timeout = '2s'; INSERT INTO outbox (event_type, payload) VALUES ('b', '{}')")
+		settle(t, session, outbox.Settlement{})
+	}, func() {
+		if done, err := db.run(t.Context(), more); err != nil || len(done.Created) != 1 {
+			t.Error(done, err)
+		}
+	})
+}
+
+// An application's own partitions get what is missing.
+func TestKeepsPartitionsOfATableThatHasSome(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.partition(t, daily)
+	db.exec(t, "DROP TABLE outbox_default, "+strings.Join(db.names(t, 1, 2, 3), ", "))
+	db.exec(t, "CREATE TABLE theirs PARTITION OF outbox FOR VALUES FROM ('"+
+		db.text(t, "SELECT date_trunc('day', now() AT TIME ZONE 'UTC') + interval '36 hours'")+"Z') TO ('infinity')")
+
+	require.Equal(t, append([]string{"outbox_default"}, db.names(t, 1)...), db.partition(t, daily).Created)
+
+	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, daily))
 }
 
 // An insert never fails for want of a partition.
@@ -123,6 +178,7 @@ func TestDropsNoPartitionThatAnEventHasReached(t *testing.T) {
 	t.Parallel()
 
 	db := newOwned(t)
+	db.Exec(t, "ALTER ROLE "+db.owner.Name+" SET default_transaction_isolation = 'repeatable read'") // would see what was there before its lock
 	db.partition(t, daily)
 	over := db.past(t, -10)
 	db.event(t, "240 hours", "'230 hours'")
@@ -222,6 +278,48 @@ func TestBuildsTheIndexesOfAPartitionedTable(t *testing.T) {
 		require.Equal(t, "true 5", db.text(t, "SELECT indisvalid || ' ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = indexrelid) FROM pg_index WHERE indexrelid = $1::regclass", index))
 	}
 	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, daily))
+}
+
+// The names of parts are not to collide, nor one of another definition to be in
+// the way.
+func TestReplacesAnIndexOfAPartitionedTable(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range []string{"outbox", strings.Repeat("n", 49), strings.Repeat("ü", 24)} {
+		table := postgres.Table{Schema: "public", Name: name}
+		db := newOwned(t)
+		config := daily
+		config.Table = table
+		db.partition(t, config)
+		index := postgres.Table{Schema: "public", Name: name + "_pending"}.String()
+		db.exec(t, "DROP INDEX "+index+"; CREATE INDEX "+pgx.Identifier{name + "_pending"}.Sanitize()+" ON "+table.String()+" (topic)")
+
+		require.Contains(t, db.partition(t, config).Applied, "index "+name+"_pending")
+
+		require.Equal(t, "true 5", db.text(t, "SELECT indisvalid || ' ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = indexrelid) FROM pg_index WHERE indexrelid = $1::regclass AND indpred IS NOT NULL", index))
+		require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, config))
+	}
+}
+
+// It is looked at while those who insert wait.
+func TestWhetherAPartitionIsNeededIsReadFromItsIndexes(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range stale {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			db := newDatabase(t)
+			db.Exec(t, withoutVacuum+test.prepare)
+			settings, needed := postgres.NeededSQL(publicOutbox)
+			for mode, times := range cacheModes(test.floors) {
+				planner := newPlannerOf(t, &database{db.Database, db.CreateLogin(t, "outbox_admin")}, mode, "BEGIN", settings, "(float8)", needed)
+				for range times {
+					requireScans(t, planner.explainWith(t, "(3600)"), "outbox", map[string]int{"outbox_pending": 1, "outbox_published": 1})
+				}
+			}
+		})
+	}
 }
 
 func TestPartitionsBeginWhereTheirIntervalDoes(t *testing.T) {

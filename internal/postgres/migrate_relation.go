@@ -40,8 +40,13 @@ type relation struct {
 	kind          string
 	partitionedBy string
 	takes         int32
+	instead       bool // triggers decide what becomes of a command
+	numbered      bool // a unique index begins with seq
 	columns       []foundColumn
-	version       int // of the outbox's tables; 0: they were not made by migrate or make schema
+
+	companions map[string]relation // those that are there, by suffix
+	version    int                 // of the tables; 0: they were not made by migrate or make schema
+	adopted    bool                // it is the application's
 }
 
 func (r relation) exists() bool { return r.oid != 0 }
@@ -65,19 +70,29 @@ type foundColumn struct {
 	Written   string // its type, as SQL writes it
 	Base      string // its type, or what that domain is made of, without length
 	Category  string // of its type, as pg_type has it
+	NotNull   bool
 	Updatable bool
 }
 
-func (r *migrateRun) inspect(ctx context.Context) (relation, error) {
-	found, err := r.relation(ctx, r.table)
+func (r *migrateRun) inspect(ctx context.Context) (found relation, err error) {
+	if found, err = r.relation(ctx, r.table); err != nil {
+		return relation{}, err
+	}
+	found.companions = map[string]relation{}
+	for suffix := range companionColumns {
+		companion, err := r.relation(ctx, r.table.companion(suffix))
+		if err != nil {
+			return relation{}, err
+		}
+		if companion.exists() {
+			found.companions[suffix] = companion
+		}
+	}
+	if _, ok := found.companions["_schema"]; !ok {
+		return found, nil
+	}
+	err = r.conn.QueryRow(ctx, r.table.rename(versionSQL)).Scan(&found.version, &found.adopted)
 	if err != nil {
-		return relation{}, fmt.Errorf("look for %s: %w", r.table, err)
-	}
-	versions, err := r.relation(ctx, r.table.companion("_schema"))
-	if err != nil || !versions.exists() {
-		return found, err
-	}
-	if err := r.conn.QueryRow(ctx, r.table.rename(versionSQL)).Scan(&found.version); err != nil {
 		return relation{}, fmt.Errorf("read the version in %s: %w", r.table.companion("_schema"), err)
 	}
 	return found, nil
@@ -86,14 +101,16 @@ func (r *migrateRun) inspect(ctx context.Context) (relation, error) {
 func (r *migrateRun) relation(ctx context.Context, table Table) (relation, error) {
 	var found relation
 	err := r.conn.QueryRow(ctx, relationSQL, table.Schema, table.Name).
-		Scan(&found.oid, &found.kind, &found.partitionedBy, &found.takes)
+		Scan(&found.oid, &found.kind, &found.partitionedBy, &found.takes, &found.instead, &found.numbered)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return relation{}, nil
 	}
-	if err != nil {
-		return relation{}, err
+	if err == nil {
+		rows, _ := r.conn.Query(ctx, columnsSQL, found.oid) // an error is the rows' too
+		found.columns, err = pgx.CollectRows(rows, pgx.RowToStructByPos[foundColumn])
 	}
-	rows, _ := r.conn.Query(ctx, columnsSQL, found.oid) // an error is the rows' too
-	found.columns, err = pgx.CollectRows(rows, pgx.RowToStructByPos[foundColumn])
-	return found, err
+	if err != nil {
+		return relation{}, fmt.Errorf("look at %s: %w", table, err)
+	}
+	return found, nil
 }

@@ -164,6 +164,55 @@ func TestMigratingAgainChangesNothing(t *testing.T) {
 	requireSame(t, before, db.catalogue(t))
 }
 
+// What an application was granted beside the grants of ours stays.
+func TestAnUpgradeLeavesTheApplicationsGrants(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.exec(t, version1+"GRANT SELECT (id) ON outbox TO outbox_writer")
+
+	db.migrate(t)
+
+	require.Equal(t, "true", db.text(t, "SELECT has_column_privilege('outbox_writer', 'outbox', 'id', 'SELECT')"))
+	require.Equal(t, "false", db.text(t, "SELECT has_column_privilege('outbox_lag', 'outbox', 'payload', 'SELECT')"))
+}
+
+// Grants belong to the table, roles to the server: that there are roles does not
+// mean that there are grants.
+func TestMakesGrantsOnceThereAreRoles(t *testing.T) {
+	t.Parallel()
+
+	server := postgrestest.NewServer(t, postgrestest.Options{})
+	db := postgrestest.New(t, postgrestest.On(server))
+	owner := db.CreateLogin(t)
+	db.Exec(t, "ALTER DATABASE "+db.Name+" OWNER TO "+owner.Name)
+	t.Cleanup(func() { db.Exec(t, "ALTER DATABASE "+db.Name+" OWNER TO postgres") })
+	o := &owned{&database{Database: db}, owner, &bytes.Buffer{}}
+
+	for range 2 {
+		o.migrate(t)
+		require.Contains(t, o.log.String(), "roles and grants were not made")
+		o.log.Reset()
+	}
+
+	db.Exec(t, "CREATE ROLE outbox_writer; CREATE ROLE outbox_relay; CREATE ROLE outbox_cleanup; CREATE ROLE outbox_lag; CREATE ROLE outbox_admin")
+	require.Equal(t, []string{"grants"}, o.migrate(t).Applied)
+	require.Equal(t, postgres.Migrated{From: 2, To: 2}, o.migrate(t))
+	o.login = db.CreateLogin(t, "outbox_relay")
+	o.served(t)
+}
+
+func TestTheRolesReadOnlyDefaultDoesNotMatter(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.Exec(t, "ALTER ROLE "+db.owner.Name+" SET default_transaction_read_only = on; ALTER ROLE "+db.owner.Name+" SET default_transaction_isolation = 'serializable'")
+
+	db.migrate(t)
+
+	db.served(t)
+}
+
 func TestRefusesTablesOfANewerVersion(t *testing.T) {
 	t.Parallel()
 
@@ -297,14 +346,53 @@ func TestRebuildsWhatABrokenBuildHasLeft(t *testing.T) {
 	}
 }
 
-// An index counts by what it is, not by what it is called.
+// An index counts by what it is, not by what it is called or how it is stored.
 func TestLeavesAnIndexOfAnotherNameAlone(t *testing.T) {
 	t.Parallel()
 
 	db := newOwned(t)
-	db.exec(t, postgres.Schema(publicOutbox)+"ALTER INDEX outbox_pending RENAME TO ours")
+	db.exec(t, postgres.Schema(publicOutbox)+"ALTER INDEX outbox_pending RENAME TO ours; ALTER INDEX outbox_published SET (fillfactor = 70)")
 
 	require.Empty(t, db.migrate(t).Applied)
+}
+
+func TestLeavesAnIndexOfAnotherTableAlone(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.exec(t, postgres.Schema(publicOutbox)+"DROP INDEX outbox_pending, outbox_failed_at; CREATE TABLE another (n int); CREATE INDEX outbox_failed_at ON another (n)")
+
+	done, err := db.run(t.Context(), postgres.MigrateConfig{})
+
+	require.ErrorContains(t, err, `build index outbox_failed_at on "public"."outbox_failed": ERROR: relation "outbox_failed_at" already exists`)
+	require.Equal(t, []string{"index outbox_pending"}, done.Applied, "one does not wait for the other")
+	require.Equal(t, "another", db.text(t, "SELECT indrelid::regclass FROM pg_index WHERE indexrelid = 'outbox_failed_at'::regclass"))
+}
+
+// The lock of a migrator is its connection's.
+func TestStopsWhenItsLockIsLost(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.exec(t, version1)
+	writer := db.writer(t)
+	together(func() {
+		db.waitForBuild(t)
+		db.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1 AND state = 'idle in transaction'", db.owner.Name)
+		if _, err := writer.Exec(t.Context(), "COMMIT"); err != nil {
+			t.Error(err)
+		}
+	}, func() {
+		_, err := db.run(t.Context(), postgres.MigrateConfig{})
+		if err == nil || !strings.Contains(err.Error(), "the lock of this migrate was lost") {
+			t.Error(err)
+		}
+	})
+
+	db.migrate(t)
+	fresh := newOwned(t)
+	fresh.migrate(t)
+	requireSame(t, fresh.catalogue(t), db.catalogue(t))
 }
 
 func TestATimeLimitOfTheRoleDoesNotEndABuild(t *testing.T) {
@@ -382,8 +470,22 @@ func TestRefusesAViewThatCannotServe(t *testing.T) {
 			`CREATE VIEW outbox AS SELECT "Nr" AS seq, uid AS id FROM messages GROUP BY 1`,
 			[]string{"the view takes no UPDATE or DELETE by itself: it has to read one table"},
 		},
-		"Sequence":     {"CREATE SEQUENCE outbox", []string{"it is neither a table nor a view"}},
-		"Materialized": {"CREATE MATERIALIZED VIEW outbox AS SELECT 1 AS seq", []string{"it is neither a table nor a view"}},
+		"Expressions": {
+			strings.NewReplacer(`"Nr" AS seq`, `"Nr" + 0 AS seq`, "uid AS id", "gen_random_uuid() AS id").Replace(messagesView),
+			[]string{"column id cannot be written to: a failed event that is moved back would not be the same", "column seq cannot be written to"},
+		},
+		"Triggers": {
+			messagesView + `CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;
+				CREATE TRIGGER pass INSTEAD OF UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION pass()`,
+			[]string{"the view has INSTEAD OF triggers"},
+		},
+		"Numbers": {
+			postgres.Schema(publicOutbox) + "DROP TABLE outbox_schema; ALTER TABLE outbox DROP CONSTRAINT outbox_pkey, ALTER seq DROP IDENTITY, ALTER seq DROP NOT NULL",
+			[]string{"no unique index begins with seq", "column seq may be null"},
+		},
+		"OnlyCompanions": {"CREATE TABLE outbox_failed (id int)", []string{`"public"."outbox_failed" has no column seq`}},
+		"Sequence":       {"CREATE SEQUENCE outbox", []string{"it is neither a table nor a view"}},
+		"Materialized":   {"CREATE MATERIALIZED VIEW outbox AS SELECT 1 AS seq", []string{"it is neither a table nor a view"}},
 		"Companions": {
 			messagesView + "CREATE TABLE outbox_failed (seq bigint); CREATE TABLE outbox_paused (topic text)",
 			[]string{`"public"."outbox_failed" has no column times_failed`, `"public"."outbox_paused" has no column reason`},
@@ -404,7 +506,8 @@ func TestRefusesAViewThatCannotServe(t *testing.T) {
 	}
 }
 
-// A table with the columns of the contract that somebody has made.
+// A table with the columns of the contract that somebody has made. That it is
+// not ours is remembered.
 func TestAdoptsATableWithoutCompanions(t *testing.T) {
 	t.Parallel()
 
@@ -414,6 +517,30 @@ func TestAdoptsATableWithoutCompanions(t *testing.T) {
 	require.Contains(t, db.migrate(t).Applied, "index outbox_pending")
 
 	db.served(t)
+	require.Equal(t, "true", db.text(t, "SELECT bool_and(adopted) FROM outbox_schema"))
+	ours := newOwned(t)
+	ours.migrate(t)
+	require.Equal(t, "false", ours.text(t, "SELECT bool_or(adopted) FROM outbox_schema"))
+}
+
+// Keys and types are what the application has.
+func TestTheFailedTableTakesTheTypesOfAnOwnTable(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.exec(t, `CREATE TYPE kind AS ENUM ('a', 'b');
+		CREATE TABLE events (number int PRIMARY KEY, id uuid NOT NULL DEFAULT gen_random_uuid(), aggregate_type kind, aggregate_id uuid, event_type kind NOT NULL,
+			payload json NOT NULL, tries smallint NOT NULL DEFAULT 3, retry_at timestamptz, last_error varchar(500), published_at timestamptz);
+		CREATE VIEW outbox AS SELECT number AS seq, id, aggregate_type, aggregate_id, event_type, payload, NULL::jsonb AS headers, NULL::text AS source,
+			NULL::text AS topic, now() AS created_at, NULL::timestamptz AS deliver_after, retry_at, tries AS attempts, last_error, published_at FROM events;
+		INSERT INTO events (number, event_type, payload) SELECT n, 'a', '{}' FROM generate_series(1, 4) AS n`)
+
+	db.migrate(t)
+
+	live(t, db.database, publicOutbox)
+	require.Equal(t, "integer uuid kind kind smallint", db.text(t, `SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY array_position('{seq,aggregate_id,aggregate_type,event_type,attempts}', attname::text))
+		FROM pg_attribute WHERE attrelid = 'outbox_failed'::regclass AND attname IN ('seq', 'aggregate_id', 'aggregate_type', 'event_type', 'attempts')`))
+	requireRedriven(t, db.admin(t), outbox.Selection{EventType: "a", Limit: 9}, 3)
 }
 
 func TestMigratesATableOfAnyName(t *testing.T) {

@@ -24,6 +24,7 @@ type migration struct {
 	name   string
 	outbox string // what it does to the outbox itself; left out where that is the application's
 	others string // what it does to its companions
+	revoke bool   // the functions' roles may do less than before
 }
 
 // migrations in the order in which they are applied; the first makes version 1.
@@ -31,7 +32,7 @@ type migration struct {
 // written to meanwhile.
 var migrations = []migration{
 	{name: "0001_tables", outbox: outboxSQL, others: companionsSQL},
-	{name: "0002_redriven", others: redrivenSQL},
+	{name: "0002_redriven", others: redrivenSQL, revoke: true},
 }
 
 // Schema returns the SQL script that creates the tables of an empty database,

@@ -13,3 +13,6 @@ CREATE TABLE IF NOT EXISTS public.outbox_redriven (
 );
 
 COMMENT ON TABLE public.outbox_redriven IS 'Failures of events that were moved back into the outbox, a line for each.';
+
+-- Whether the outbox itself is the application's, and so not ours to change.
+ALTER TABLE public.outbox_schema ADD COLUMN IF NOT EXISTS adopted boolean NOT NULL DEFAULT false;

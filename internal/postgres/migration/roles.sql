@@ -13,10 +13,6 @@ BEGIN
 END
 $$;
 
--- What an earlier version has granted and this one does not.
-REVOKE ALL ON public.outbox, public.outbox_failed, public.outbox_redriven, public.outbox_paused, public.outbox_schema
-    FROM outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin;
-
 GRANT USAGE ON SCHEMA public TO outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin;
 
 -- Applications write events and need not read them.

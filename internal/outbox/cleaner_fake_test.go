@@ -36,8 +36,8 @@ type fakeCleanup struct {
 	rows      []keptRow
 	searches  []outbox.Search
 	deletions []outbox.Deletion
-	began     []time.Time // of the deletions
-	longest   time.Duration
+	began     []time.Time     // of the deletions
+	took      []time.Duration // the same
 	open      int
 }
 
@@ -108,6 +108,7 @@ func (f *fakeCleanupSession) Delete(_ context.Context, deletion outbox.Deletion)
 	f.use()
 	began := time.Now()
 	f.deletions, f.began = append(f.deletions, deletion), append(f.began, began)
+	defer func() { f.took = append(f.took, time.Since(began)) }()
 	if f.fails != nil {
 		if err := f.fails(len(f.deletions)); err != nil {
 			f.broken = true
@@ -124,7 +125,6 @@ func (f *fakeCleanupSession) Delete(_ context.Context, deletion outbox.Deletion)
 			gone = append(gone, seq)
 		}
 	}
-	f.longest = max(f.longest, time.Since(began))
 	return f.remove(deletion.Kind, found, gone), nil
 }
 

@@ -69,6 +69,14 @@ func (d *database) cleanWithin(
 	return report, err
 }
 
+// requireReport takes more batches for as good: a slow machine makes them small.
+func requireReport(t *testing.T, expected, report outbox.CleanupReport) {
+	t.Helper()
+	require.GreaterOrEqual(t, report.Batches, expected.Batches)
+	report.Batches = expected.Batches
+	require.Equal(t, expected, report)
+}
+
 func (d *database) cleanupSession(t *testing.T) outbox.CleanupSession {
 	t.Helper()
 	session, err := postgres.NewCleanupStore(d.connect, publicOutbox).Connect(t.Context())
@@ -100,7 +108,7 @@ func TestCleanupDeletesPublishedEventsThatHaveExpired(t *testing.T) {
 	report, err := db.clean(t, cleaning)
 
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{Deleted: 5, Batches: 1, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{Deleted: 5, Batches: 1, Stopped: outbox.Done}, report)
 	require.Equal(t, []int64{1, 2, 5, 6}, db.left(t))
 }
 
@@ -124,6 +132,34 @@ func TestARetentionIsTheSameInEveryTimeZone(t *testing.T) {
 			require.Equal(t, []int64{2}, db.left(t), zone)
 			db.Exec(t, "DELETE FROM outbox")
 		}
+	}
+}
+
+func TestTheOldestIsFoundAmongThoseThatHaveExpired(t *testing.T) {
+	t.Parallel()
+
+	db := newCleanupDatabase(t)
+	db.expired(t, 3)
+	db.failedAndRedriven(t, 3)
+	session := db.cleanupSession(t)
+	for _, kind := range []outbox.RowKind{outbox.PublishedEvents, outbox.FailedEvents, outbox.Redrives} {
+		search := outbox.Search{Kind: kind, After: foremost, Retention: week, Limit: time.Second}
+
+		first, err := session.Oldest(t.Context(), search)
+		require.NoError(t, err)
+		require.True(t, first.Found)
+		require.Equal(t, int64(1), first.First.Seq)
+		require.Less(t, first.First.At, first.Upto.At)
+
+		search.After = first.First
+		second, err := session.Oldest(t.Context(), search)
+		require.NoError(t, err)
+		require.Equal(t, int64(2), second.First.Seq)
+
+		search.Retention = 31 * 24 * time.Hour
+		none, err := session.Oldest(t.Context(), search)
+		require.NoError(t, err)
+		require.False(t, none.Found, "%s that has not expired", kind)
 	}
 }
 
@@ -176,10 +212,12 @@ func TestCleanupGoesOnAmongRowsOfTheSameTime(t *testing.T) {
 	report, err := db.clean(t, cleaning)
 
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{Deleted: 1001, DeletedFailed: 250, Batches: 14, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{Deleted: 1001, DeletedFailed: 250, Batches: 14, Stopped: outbox.Done}, report)
 	require.Equal(t, 1, db.QueryInt(t, "SELECT count(*) FROM outbox"))
 	require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM outbox_failed"))
-	require.LessOrEqual(t, db.QueryInt(t, "SELECT count(*) FROM outbox_redriven"), 5, "a batch may end between two of one event")
+	_, err = db.clean(t, cleaning) // a batch may have ended between two redrives of one event
+	require.NoError(t, err)
+	require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM outbox_redriven"))
 }
 
 func TestCleanupKeepsFailedEventsAndRedrivesForTheirOwnRetention(t *testing.T) {
@@ -195,13 +233,13 @@ func TestCleanupKeepsFailedEventsAndRedrivesForTheirOwnRetention(t *testing.T) {
 
 	report, err := db.clean(t, config)
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{Deleted: 3, Batches: 1, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{Deleted: 3, Batches: 1, Stopped: outbox.Done}, report)
 	require.Equal(t, 3, db.QueryInt(t, "SELECT count(*) FROM outbox_failed"))
 	require.Equal(t, 6, db.QueryInt(t, "SELECT count(*) FROM outbox_redriven"))
 
 	report, err = db.clean(t, cleaning)
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{DeletedFailed: 2, Batches: 1, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{DeletedFailed: 2, Batches: 1, Stopped: outbox.Done}, report)
 	require.Equal(t, []int64{2}, db.seqs(t, "SELECT seq FROM outbox_failed"))
 	require.Equal(t, "2 1", db.text(t, "SELECT string_agg(seq || ' ' || times_failed, ', ') FROM outbox_redriven"))
 }
@@ -214,15 +252,16 @@ func TestCleanupPassesOverARowThatSomebodyHasLocked(t *testing.T) {
 	db.failedAndRedriven(t, 250)
 	holder := db.Conn(t)
 	_, err := holder.Exec(t.Context(), `BEGIN; SELECT FROM outbox WHERE seq IN (1, 107) FOR SHARE;
-		SELECT FROM outbox_failed WHERE seq = 7 FOR UPDATE; SELECT FROM outbox_redriven WHERE seq = 7 FOR UPDATE`, pgx.QueryExecModeSimpleProtocol)
+		SELECT FROM outbox_failed WHERE seq = 7 FOR UPDATE; SELECT FROM outbox_redriven WHERE seq = 7 AND times_failed = 1 FOR UPDATE`, pgx.QueryExecModeSimpleProtocol)
 	require.NoError(t, err)
 
 	report, err := db.clean(t, cleaning)
 
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{Deleted: 248, DeletedFailed: 249, Batches: 6, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{Deleted: 248, DeletedFailed: 249, Batches: 6, Stopped: outbox.Done}, report)
 	require.Equal(t, []int64{1, 107}, db.left(t))
 	require.Equal(t, []int64{7}, db.seqs(t, "SELECT seq FROM outbox_failed"))
+	require.Equal(t, 1, db.QueryInt(t, "SELECT count(*) FROM outbox_redriven WHERE seq = 7"))
 	_, err = holder.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	report, err = db.clean(t, cleaning)
@@ -365,7 +404,7 @@ func TestCleanupEndsWhereATriggerDropsTheDeletion(t *testing.T) {
 	require.ErrorContains(t, err, "published event with seq 101 could not be deleted")
 	require.ErrorContains(t, err, "look for a trigger")
 	require.ErrorContains(t, err, "and 49 more rows like these")
-	require.Equal(t, outbox.CleanupReport{Deleted: 200, Batches: 3, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{Deleted: 200, Batches: 3, Stopped: outbox.Done}, report)
 	require.Equal(t, between(101, 150), db.left(t))
 }
 
@@ -395,7 +434,7 @@ func TestALockOnTheTableUndoesABatchInTime(t *testing.T) {
 	require.NoError(t, err)
 	session := db.cleanupSession(t)
 	asked := deletion(10)
-	asked.Limit = 200 * time.Millisecond
+	asked.Limit = 500 * time.Millisecond
 
 	_, err = session.Delete(t.Context(), asked)
 	var undone *outbox.UndoneError
@@ -417,7 +456,8 @@ func TestLimitsOfACleanupAreInForceInItsTransaction(t *testing.T) {
 	db.expired(t, 2)
 	db.Exec(t, "CREATE TABLE observed (settings jsonb)")
 	db.Exec(t, deleting("INSERT INTO public.observed VALUES ("+limitsSQL+" || jsonb_build_object("+
-		"'Commit', current_setting('synchronous_commit'), 'Transaction', current_setting('transaction_timeout', true)))"))
+		"'Commit', current_setting('synchronous_commit'), 'Transaction', current_setting('transaction_timeout', true), "+
+		"'Off', (SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'enable%' AND source = 'session' AND setting = 'off')))"))
 	db.Exec(t, "ALTER FUNCTION on_delete() SECURITY DEFINER")
 	for _, setting := range []string{
 		"idle_in_transaction_session_timeout = '7s'", "lock_timeout = '7s'", "statement_timeout = '7s'", "tcp_user_timeout = '7s'",
@@ -433,18 +473,20 @@ func TestLimitsOfACleanupAreInForceInItsTransaction(t *testing.T) {
 	require.NoError(t, err)
 	before := currentLimits(t, conn)
 	asked := deletion(2)
-	asked.Limit = 200 * time.Millisecond
+	asked.Limit = 2 * time.Second
 
 	deleted, err := session.Delete(t.Context(), asked)
 
 	require.NoError(t, err)
 	require.Equal(t, 2, deleted.Deleted)
 	require.Equal(t, before, currentLimits(t, conn))
-	require.Equal(t, limits{Idle: 0.25, Statement: 0.2, Lock: 0.1, TCPUser: 18, EnableSort: "off", JIT: "off"},
+	require.Equal(t, limits{Idle: 0.25, Statement: 2, Lock: 1, TCPUser: 18, EnableSort: "off", JIT: "off"},
 		parseLimits(t, db.text(t, "SELECT settings FROM observed LIMIT 1")))
 	require.Equal(t, "off", db.text(t, "SELECT settings ->> 'Commit' FROM observed LIMIT 1"))
+	require.Equal(t, "enable_bitmapscan enable_hashjoin enable_mergejoin enable_seqscan enable_sort",
+		db.text(t, "SELECT settings ->> 'Off' FROM observed LIMIT 1"))
 	if db.Server.Major() >= 17 {
-		require.Equal(t, "2200ms", db.text(t, "SELECT settings ->> 'Transaction' FROM observed LIMIT 1"))
+		require.Equal(t, "4s", db.text(t, "SELECT settings ->> 'Transaction' FROM observed LIMIT 1"))
 	}
 	session.Close(t.Context())
 	db.waitForNobody(t)
@@ -455,13 +497,13 @@ func TestCleanupEndsWithItsConnection(t *testing.T) {
 
 	db := newCleanupDatabase(t)
 	db.expired(t, 250)
-	db.Exec(t, deleting("IF old.seq = 201 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF"))
+	db.Exec(t, deleting("IF old.seq = 101 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF"))
 
 	report, err := db.clean(t, cleaning)
 
 	require.ErrorContains(t, err, "terminating connection due to administrator command")
-	require.Equal(t, outbox.CleanupReport{Deleted: 200, Batches: 2}, report)
-	require.Equal(t, between(201, 250), db.left(t))
+	requireReport(t, outbox.CleanupReport{Deleted: 100, Batches: 1}, report)
+	require.Equal(t, between(101, 250), db.left(t))
 	db.waitForNobody(t)
 }
 
@@ -501,6 +543,7 @@ func TestTheCleanupsRoleMayDoNoMore(t *testing.T) {
 	db := newCleanupDatabase(t)
 	db.pending(t, 1)
 	db.failedAndRedriven(t, 1)
+	db.Exec(t, "REVOKE CREATE ON SCHEMA public FROM PUBLIC") // as since PostgreSQL 15
 	conn := postgrestest.Connect(t, db.login.URL)
 	for _, statement := range []string{
 		"SELECT payload FROM outbox",
@@ -554,7 +597,7 @@ func TestCleanupServesATableOfAnyName(t *testing.T) {
 	report, err := db.cleanTable(t, table, cleaning)
 
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{Deleted: 5, DeletedFailed: 5, Batches: 2, Stopped: outbox.Done}, report)
+	requireReport(t, outbox.CleanupReport{Deleted: 5, DeletedFailed: 5, Batches: 2, Stopped: outbox.Done}, report)
 	for _, suffix := range []string{"", "_failed", "_redriven"} {
 		require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM "+name(suffix)))
 		require.NotZero(t, db.QueryInt(t, "SELECT count(*) FROM outbox"+suffix))
@@ -587,15 +630,17 @@ func TestCleanupServesAPartitionedTable(t *testing.T) {
 
 	db := newDatabaseAs(t, "outbox_cleanup", partitioned+cleanupGrants+
 		"CREATE INDEX outbox_published ON outbox (published_at, seq) WHERE published_at IS NOT NULL")
-	db.Exec(t, `INSERT INTO outbox (event_type, payload, created_at, published_at)
-		SELECT 'a', '{}', at, CASE WHEN n % 2 = 0 THEN at + interval '1 day' END
+	// The times cross the partitions, and a seq may be in several of them.
+	db.Exec(t, `INSERT INTO outbox (seq, event_type, payload, created_at, published_at)
+		SELECT n, 'a', '{}', at, CASE WHEN n % 2 = 0 THEN '2025-08-01'::timestamptz + n * interval '1 minute' + (at - '2024-01-01') / 1000 END
 		FROM generate_series(1, 200) AS n, unnest('{2024-02-05,2024-01-05,2025-07-07}'::timestamptz[]) AS at`)
-	db.Exec(t, "UPDATE outbox SET published_at = now() WHERE seq = (SELECT max(seq) FROM outbox WHERE published_at IS NOT NULL)")
+	db.Exec(t, "INSERT INTO outbox (seq, event_type, payload, created_at) VALUES (2, 'pending', '{}', '2023-01-01')")
+	db.Exec(t, "UPDATE outbox SET published_at = now() WHERE seq = 200 AND created_at < '2024-02-01'")
 
 	report, err := db.clean(t, cleaning)
 
 	require.NoError(t, err)
-	require.Equal(t, outbox.CleanupReport{Deleted: 299, Batches: 3, Stopped: outbox.Done}, report)
-	require.Equal(t, 300, db.QueryInt(t, "SELECT count(*) FROM outbox WHERE published_at IS NULL"))
+	requireReport(t, outbox.CleanupReport{Deleted: 299, Batches: 3, Stopped: outbox.Done}, report)
+	require.Equal(t, 301, db.QueryInt(t, "SELECT count(*) FROM outbox WHERE published_at IS NULL"))
 	require.Equal(t, 1, db.QueryInt(t, "SELECT count(*) FROM outbox WHERE published_at IS NOT NULL"))
 }

@@ -59,7 +59,11 @@ func drainOnce(ctx context.Context) (f figures, err error) {
 		return f, err
 	}
 	defer bus.kill()
-	relay, err := openRelay(ctx, outbox.relayURL, bus.url)
+	url, err := outbox.url(ctx, "outbox_relay")
+	if err != nil {
+		return f, err
+	}
+	relay, err := openRelay(ctx, url, bus.url)
 	if err != nil {
 		return f, err
 	}

@@ -1,14 +1,16 @@
-// Command bench measures the relay on this machine: the binary that is deployed,
+// Command bench measures the functions on this machine: the binary that is deployed,
 // under the Lambda emulator, with a real PostgreSQL that syncs its commits to
 // disk, and the EventBridge stand-in as a process of its own.
 //
-//	go run . [NAME ...]
+//	go run . [FLAG ...] [NAME ...]
 //
-// It prints figures and judges none: they depend on the machine.
+// It prints figures and judges them only where they compare two that are of the
+// same machine, or where a guarantee is at stake.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,8 +24,19 @@ type benchmark struct {
 	run         func(context.Context) error
 }
 
-var benchmarks = []benchmark{
-	{"drain", "100,000 events of 400 bytes, the bus answers after 20 ms", drain},
+// benchmarks reads what sizes there are to choose, and returns the benchmarks
+// and the arguments that are left.
+func benchmarks(args []string) ([]benchmark, []string, error) {
+	cleanup := &cleanupSizes{}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	cleanup.define(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, nil, err
+	}
+	return []benchmark{
+		{"drain", "100,000 events of 400 bytes, the bus answers after 20 ms", drain},
+		{"cleanup", cleanup.about(), cleanup.run},
+	}, flags.Args(), nil
 }
 
 func main() {
@@ -39,11 +52,15 @@ func run(ctx context.Context, args []string) error {
 	if slices.Equal(args, []string{standInCommand}) {
 		return serveStandIn(ctx)
 	}
-	if err := known(args); err != nil {
+	benchmarks, names, err := benchmarks(args)
+	if err != nil {
+		return err
+	}
+	if err := known(benchmarks, names); err != nil {
 		return err
 	}
 	for _, b := range benchmarks {
-		if len(args) > 0 && !slices.Contains(args, b.name) {
+		if len(names) > 0 && !slices.Contains(names, b.name) {
 			continue
 		}
 		fmt.Printf("%s: %s\n", b.name, b.about)
@@ -55,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // known refuses names that are no benchmark's.
-func known(names []string) error {
+func known(benchmarks []benchmark, names []string) error {
 	var all []string
 	for _, b := range benchmarks {
 		all = append(all, b.name)

@@ -16,8 +16,6 @@ var table = postgres.Table{Schema: "public", Name: "outbox"}
 type outboxDatabase struct {
 	server   *postgrestest.Server
 	database *postgrestest.Database
-	// relayURL connects as the role of the relay.
-	relayURL string
 }
 
 func openOutbox(ctx context.Context) (*outboxDatabase, error) {
@@ -29,31 +27,42 @@ func openOutbox(ctx context.Context) (*outboxDatabase, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Stop())
 	}
-	login, err := database.AddLogin(ctx, "outbox_relay")
-	if err != nil {
-		return nil, errors.Join(err, server.Stop())
-	}
-	return &outboxDatabase{server, database, login.URL}, nil
+	return &outboxDatabase{server, database}, nil
+}
+
+// url connects as a role.
+func (o *outboxDatabase) url(ctx context.Context, role string) (string, error) {
+	login, err := o.database.AddLogin(ctx, role)
+	return login.URL, err
 }
 
 func (o *outboxDatabase) close() error { return o.server.Stop() }
 
 // fill inserts events with a payload of the given size in bytes.
 func (o *outboxDatabase) fill(ctx context.Context, events, size int) error {
+	return o.exec(ctx, `
+		INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
+		SELECT 'order', 'order-' || n, 'OrderPlaced', jsonb_build_object('filler', repeat('x', $2::int - 14))
+		FROM generate_series(1, $1::int) AS n`, events, size)
+}
+
+// exec runs a statement and has its effects written to disk, so that what is
+// measured next does not pay for it.
+func (o *outboxDatabase) exec(ctx context.Context, sql string, args ...any) error {
 	conn, err := o.database.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, `
-		INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
-		SELECT 'order', 'order-' || n, 'OrderPlaced', jsonb_build_object('filler', repeat('x', $2::int - 14))
-		FROM generate_series(1, $1::int) AS n`, events, size)
-	if err != nil {
-		return fmt.Errorf("insert events: %w", err)
+	for _, statement := range []struct {
+		sql  string
+		args []any
+	}{{sql, args}, {"CHECKPOINT", nil}} {
+		if _, err := conn.Exec(ctx, statement.sql, statement.args...); err != nil {
+			return fmt.Errorf("prepare the outbox: %w", err)
+		}
 	}
-	_, err = conn.Exec(ctx, "CHECKPOINT")
-	return err
+	return nil
 }
 
 // pending counts what the relay has not published.

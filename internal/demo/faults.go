@@ -77,7 +77,7 @@ var script = []act{
 	},
 	{name: "recovering", last: time.Second},
 	{
-		name: "the operator has paused the bus " + ordersBus, last: 1500 * time.Millisecond, pause: ordersBus,
+		name: "the operator pauses the bus " + ordersBus, last: 1500 * time.Millisecond, pause: ordersBus,
 		seen: func(r eventbridgetest.Request) bool { return r.Accepted > 0 && r.Entries[0].Bus != ordersBus },
 		felt: func(l lag) bool { return l.paused > 0 },
 	},
@@ -144,11 +144,19 @@ func (d *director) perform(ctx context.Context, act act) error {
 	}
 }
 
+// pauseBus pauses a bus once it is seen to be served: the relay may have left it
+// alone for a fault before.
 func (d *director) pauseBus(ctx context.Context, act act) error {
+	before := len(d.bus.Requests())
+	served := func(r eventbridgetest.Request) bool { return r.Accepted > 0 && r.Entries[0].Bus == act.pause }
+	if _, err := until(ctx, func() bool { return len(d.befallen(before, served)) > 0 }); err != nil {
+		return err
+	}
 	if err := d.operator.pause(ctx, act.pause); err != nil {
 		return err
 	}
-	from, before := time.Now(), len(d.bus.Requests())
+	from := time.Now()
+	before = len(d.bus.Requests())
 	if _, err := d.await(ctx, act, before); err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func TestFaultWithoutEffectIsNotPassedOver(t *testing.T) {
 
 		require.Equal(t, []string{
 			"killing the relay in mid-batch", "the bus throttles", "the bus is down (503)", "the bus accepts and hangs up",
-			"the operator has paused the bus orders",
+			"the operator pauses the bus orders",
 		}, d.evidence.unseen)
 		require.Equal(t, 4, bus.cleared)
 		require.False(t, killed)
@@ -178,26 +178,30 @@ func TestOutageLastsUntilItIsMeasured(t *testing.T) {
 	})
 }
 
-func TestBusIsPausedUntilOthersFlowAndItsEventsAreCounted(t *testing.T) {
+// The bus is served after two seconds and paused then, the other one is served
+// after four more.
+func TestBusIsPausedOnceItIsServedAndUntilTheOtherOneIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		began, act := time.Now(), actCalled(t, "the operator has paused the bus orders")
-		requests := []eventbridgetest.Request{accepted("default")} // before the act: it counts for nothing
+		began, paused := time.Now(), time.Now().Add(2*time.Second)
 		bus := &fakeBus{show: func(time.Duration) []eventbridgetest.Request {
-			if lasted := time.Since(began); lasted > 0 && len(requests) == 1 {
-				requests = append(requests, accepted(ordersBus))
-			} else if lasted >= 4*time.Second && len(requests) == 2 {
-				requests = append(requests, accepted("default"))
+			before := []eventbridgetest.Request{accepted(ordersBus), accepted("default")}
+			switch lasted := time.Since(began); {
+			case lasted >= 6*time.Second:
+				return append(before, accepted(ordersBus), accepted(ordersBus), accepted("default"))
+			case lasted >= 2*time.Second:
+				return append(before, accepted(ordersBus))
+			default:
+				return before // they count for nothing
 			}
-			return requests
 		}}
 		d, said := direct(bus, nil)
-		d.lags = func() []lag { return []lag{{begun: began, paused: 1}} }
+		d.lags = func() []lag { return []lag{{begun: paused, paused: 1}} }
 
-		require.NoError(t, d.play(t.Context(), act.only()))
+		require.NoError(t, d.play(t.Context(), actCalled(t, "the operator pauses the bus orders").only()))
 
-		require.InDelta(t, 4, time.Since(began).Seconds(), 0.1)
-		require.Equal(t, evidence{paused: pause{bus: ordersBus, from: began, to: time.Now()}}, d.evidence)
+		require.InDelta(t, 6, time.Since(began).Seconds(), 0.1)
+		require.Equal(t, evidence{paused: pause{bus: ordersBus, from: paused, to: time.Now()}}, d.evidence)
 		require.Equal(t, &fakePauser{paused: []string{ordersBus}, resumed: []string{ordersBus}}, d.operator)
 		require.Equal(t, "resumed; meanwhile 1 requests went to the other bus", (*said)[1])
 	})
@@ -205,11 +209,13 @@ func TestBusIsPausedUntilOthersFlowAndItsEventsAreCounted(t *testing.T) {
 
 func TestPauseThatFailsEndsThePlay(t *testing.T) {
 	t.Parallel()
-	refused := errors.New("admin: refused")
-	d, _ := direct(&fakeBus{}, nil)
-	d.operator = &fakePauser{refusal: refused}
+	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("admin: refused")
+		d, _ := direct(&fakeBus{show: func(time.Duration) []eventbridgetest.Request { return nil }}, nil)
+		d.operator = &fakePauser{refusal: refused}
 
-	require.ErrorIs(t, d.play(t.Context(), actCalled(t, "the operator has paused the bus orders").only()), refused)
+		require.ErrorIs(t, d.play(t.Context(), actCalled(t, "the operator pauses the bus orders").only()), refused)
+	})
 }
 
 // only is a script of one act.

@@ -82,13 +82,13 @@ func (p *play) perform(ctx context.Context) error {
 		return err
 	}
 	p.progress.say("the producers have stopped; draining")
-	if err := p.drain(ctx); err != nil {
+	if drained, err := p.drain(ctx); err != nil || !drained {
 		return err
 	}
 	if err := p.mend(ctx); err != nil {
 		return err
 	}
-	if err := p.drain(ctx); err != nil {
+	if _, err := p.drain(ctx); err != nil {
 		return err
 	}
 	// Without effect it is the verdict that says so.
@@ -108,17 +108,18 @@ func (p *play) produce(ctx context.Context) error {
 	return group.Wait()
 }
 
-// drain waits until nothing is pending. What then still is, the verdict tells.
-func (p *play) drain(ctx context.Context) error {
+// drain waits until nothing is pending. What still is when its time is over, the
+// verdict tells.
+func (p *play) drain(ctx context.Context) (drained bool, err error) {
 	limit, cancel := context.WithTimeout(ctx, drainLimit)
 	defer cancel()
 	for {
 		pending, err := p.backlog.read(ctx)
 		if err != nil || pending == 0 {
-			return err
+			return err == nil, err
 		}
 		if wait(limit, drainLook) != nil {
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }

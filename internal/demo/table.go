@@ -27,7 +27,7 @@ func (v *verdict) table() string {
 	row("redriven", v.mended, "failed, were mended, and then delivered with the same id and seq")
 	row("held back", v.held, "events of a paused bus, delivered when it was resumed")
 	row("deleted", v.deleted, fmt.Sprintf("rows of published events, %v later; %d are left", retention, v.kept))
-	row("lag", rounded(v.lagMost), fmt.Sprintf("at the most, %v at the end, measured %d times", rounded(v.lagLast.oldest), v.lag.good))
+	row("lag", rounded(v.lagMost), fmt.Sprintf("at the most before the redrive, %v at the end, measured %d times", rounded(v.lagLast.oldest), v.lag.good))
 	row("latency p50", rounded(percentile(v.latencies, 50)), "from commit to acceptance, faults and pause included")
 	row("latency p99", rounded(percentile(v.latencies, 99)), "")
 	row("invocations", v.runs.all(), fmt.Sprintf("of the relay, %d killed, %d with an error", v.runs.crashed, v.runs.errors))

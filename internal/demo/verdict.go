@@ -101,7 +101,7 @@ func judge(r account) verdict {
 		}
 	}
 	v.judgeDeletions(r.deletions, accepted)
-	v.judgeLags(r.lags)
+	v.judgeLags(r.lags, r.repair.began)
 	slices.Sort(v.latencies)
 	return v
 }
@@ -201,9 +201,13 @@ func (v *verdict) judgeDeletions(deletions []deletion, accepted map[string][]arr
 	}
 }
 
-func (v *verdict) judgeLags(lags []lag) {
+// judgeLags leaves the time of the repair out of the greatest lag: a redriven
+// event is as old as it was written.
+func (v *verdict) judgeLags(lags []lag, repair time.Time) {
 	for _, l := range lags {
-		v.lagMost = max(v.lagMost, l.oldest)
+		if l.begun.Before(repair) {
+			v.lagMost = max(v.lagMost, l.oldest)
+		}
 		v.lagLast = l
 	}
 }

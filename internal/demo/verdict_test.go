@@ -180,6 +180,17 @@ func TestVerdictSeesThatTheDemoProvedNothing(t *testing.T) {
 	}
 }
 
+func TestGreatestLagIsNotThatOfRedrivenEvents(t *testing.T) {
+	t.Parallel()
+	r := goodAccount()
+	r.lags = slices.Insert(r.lags, 1, lag{begun: r.repair.began, oldest: time.Minute, unpublished: 2})
+
+	v := judge(r)
+
+	require.Equal(t, 2*time.Second, v.lagMost)
+	require.Empty(t, v.problems())
+}
+
 func TestAnEmptyRecordProvesNothing(t *testing.T) {
 	t.Parallel()
 	v := judge(account{})

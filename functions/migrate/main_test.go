@@ -72,5 +72,5 @@ func TestAWrongSettingIsAMigrateError(t *testing.T) {
 	response := invoke(t, function)
 
 	require.Equal(t, "MigrateError", response.ErrorType)
-	require.Contains(t, response.ErrorMessage, `PARTITION_INTERVAL is "hour": expected one of day, week, month`)
+	require.Contains(t, response.ErrorMessage, `PARTITION_INTERVAL is "hour": expected one of off, day, week, month`)
 }

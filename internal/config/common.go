@@ -9,6 +9,9 @@ type Common struct {
 	LogLevel slog.Level
 }
 
+// common also looks for keys that are none: the environment of a function has
+// nothing else that begins as ours do.
 func (r *reader) common() Common {
+	r.checkKeys()
 	return Common{Database: r.database(), Outbox: r.outbox(), LogLevel: r.logLevel()}
 }

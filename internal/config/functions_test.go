@@ -22,7 +22,7 @@ func TestTheOtherFunctionsHaveDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Lag{Common: byDefault, Bus: "default", CountLimit: 100_000}, lag)
 
-	migrate, err := config.ForMigrate([]string{reachable, "PARTITION_INTERVAL="})
+	migrate, err := config.ForMigrate([]string{reachable, "PARTITION_INTERVAL=off"})
 	require.NoError(t, err)
 	require.Equal(t, config.Migrate{Common: byDefault, PartitionAhead: 3, Retention: 168 * time.Hour}, migrate)
 }
@@ -64,7 +64,7 @@ func TestTheOtherFunctionsRefuseWrongSettings(t *testing.T) {
 		require.ErrorContains(t, err, problem)
 	}
 	_, err = config.ForMigrate(environ)
-	for _, problem := range []string{missing, `PARTITION_INTERVAL is "hour": expected one of day, week, month`, `PARTITION_AHEAD is "0"`, `CLEANUP_RETENTION is "-1s"`} {
+	for _, problem := range []string{missing, `PARTITION_INTERVAL is "hour": expected one of off, day, week, month`, `PARTITION_AHEAD is "0"`, `CLEANUP_RETENTION is "-1s"`} {
 		require.ErrorContains(t, err, problem)
 	}
 }

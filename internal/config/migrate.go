@@ -11,6 +11,9 @@ type Migrate struct {
 	Retention         time.Duration // a partition of events that were all published longer ago is dropped
 }
 
+// off is no interval.
+const off = "off"
+
 // ForMigrate reads the settings of the function migrate from an environment in
 // the form of os.Environ. The error names every problem.
 func ForMigrate(environ []string) (Migrate, error) {
@@ -21,8 +24,8 @@ func ForMigrate(environ []string) (Migrate, error) {
 		PartitionAhead: r.integer("PARTITION_AHEAD", 3, 1, 100),
 		Retention:      r.retention(),
 	}
-	if r.optional("PARTITION_INTERVAL") != "" {
-		migrate.PartitionInterval = r.oneOf("PARTITION_INTERVAL", "", "day", "week", "month")
+	if interval := r.oneOf("PARTITION_INTERVAL", off, off, "day", "week", "month"); interval != off {
+		migrate.PartitionInterval = interval
 	}
 	return migrate, r.err()
 }

@@ -26,7 +26,6 @@ func newReader(environ []string) *reader {
 		key, value, _ := strings.Cut(entry, "=")
 		r.values[key] = value
 	}
-	r.checkKeys()
 	return r
 }
 

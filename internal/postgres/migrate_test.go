@@ -530,7 +530,7 @@ func TestTheFailedTableTakesTheTypesOfAnOwnTable(t *testing.T) {
 	db := newOwned(t)
 	db.exec(t, `CREATE TYPE kind AS ENUM ('a', 'b');
 		CREATE TABLE events (number int PRIMARY KEY, id uuid NOT NULL DEFAULT gen_random_uuid(), aggregate_type kind, aggregate_id uuid, event_type kind NOT NULL,
-			payload json NOT NULL, tries smallint NOT NULL DEFAULT 3, retry_at timestamptz, last_error varchar(500), published_at timestamptz);
+			payload json NOT NULL, tries smallint NOT NULL DEFAULT 0, retry_at timestamptz, last_error varchar(500), published_at timestamptz);
 		CREATE VIEW outbox AS SELECT number AS seq, id, aggregate_type, aggregate_id, event_type, payload, NULL::jsonb AS headers, NULL::text AS source,
 			NULL::text AS topic, now() AS created_at, NULL::timestamptz AS deliver_after, retry_at, tries AS attempts, last_error, published_at FROM events;
 		INSERT INTO events (number, event_type, payload) SELECT n, 'a', '{}' FROM generate_series(1, 4) AS n`)

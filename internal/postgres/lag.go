@@ -75,7 +75,7 @@ func (s *LagStore) add(p *pipeline, scan outbox.LagScan) *outbox.Measurement {
 	p.add(step{
 		name: "measure pending rows",
 		cols: func(columns []pgconn.FieldDescription) error { return requireZone(columns[0]) },
-		row:  func(r row) error { s.pending(measured, r); return nil },
+		row:  func(r row) error { pending(measured, r); return nil },
 	}, s.queries.pending, int8Param(scan.After), textParam(s.config.Bus), int8Param(limit))
 	p.add(step{
 		name: "count failed events",
@@ -101,13 +101,12 @@ func (s *LagStore) add(p *pipeline, scan outbox.LagScan) *outbox.Measurement {
 	return measured
 }
 
-func (s *LagStore) pending(measured *outbox.Measurement, r row) {
-	counted, limit := int(r.int8(3)), s.config.CountLimit
+func pending(measured *outbox.Measurement, r row) {
 	measured.OldestUnpublishedAge = r.age(1, 2)
-	measured.Unpublished = min(counted, limit)
-	measured.UnpublishedIsLowerBound = counted > limit
-	measured.Paused = int(r.int8(4))
-	measured.First, measured.Greatest = r.int8(5), r.int8(6)
+	measured.Unpublished = int(r.int8(3))
+	measured.UnpublishedIsLowerBound = r.bool(4)
+	measured.Paused = int(r.int8(5))
+	measured.First, measured.Greatest = r.int8(6), r.int8(7)
 }
 
 func transactions(measured *outbox.Measurement, r row) {

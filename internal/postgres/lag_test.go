@@ -431,7 +431,7 @@ func TestDefaultsDoNotDisturbAMeasurement(t *testing.T) {
 	db.insert(t, 1, 4, "1 hour", "")
 	for setting, value := range map[string]string{
 		"default_transaction_isolation": "serializable", "default_transaction_deferrable": "on",
-		"statement_timeout": "1", "idle_in_transaction_session_timeout": "1", "timezone": "'Asia/Tokyo'", "datestyle": "'German'", "search_path": "''",
+		"idle_in_transaction_session_timeout": "1", "timezone": "'Asia/Tokyo'", "datestyle": "'German'", "search_path": "''",
 	} {
 		db.Exec(t, "ALTER ROLE "+db.login.Name+" SET "+setting+" = "+value)
 	}

@@ -3,7 +3,7 @@
 --
 -- $1 bigint the floor: rows up to this seq are not looked at
 -- $2 text   the bus of rows without a topic
--- $3 bigint counts stop here; one more is returned where there are more
+-- $3 bigint counts stop here; whether there is more is said of the lag
 --
 -- The first pending row is looked for by itself, since between the floor and it
 -- there may be any number of entries of rows that were published; what follows
@@ -44,8 +44,16 @@ due AS NOT MATERIALIZED (
 )
 SELECT min(created_at) AS created_at,
        now() AS measured_at,
-       min(since) FILTER (WHERE nth <= $3::bigint AND isfinite(since)) AS oldest_since,
+       min(since) FILTER (WHERE isfinite(since)) AS oldest_since,
        count(*) AS unpublished,
+       count(*) = $3::bigint
+           AND (SELECT true
+                FROM due AS d, (SELECT) AS start
+                WHERE d.flows
+                  AND d.seq > max(lag.seq)
+                ORDER BY d.published_at, d.seq
+                LIMIT 1
+                FOR KEY SHARE OF start) IS NOT NULL AS is_lower_bound,
        (SELECT count(*)
         FROM (SELECT
               FROM due, (SELECT) AS start
@@ -60,12 +68,9 @@ SELECT min(created_at) AS created_at,
                  WHERE o.seq > $1::bigint
                  ORDER BY o.seq DESC
                  LIMIT 1)::bigint, $1::bigint) AS greatest
-FROM (SELECT created_at,
-             greatest(created_at::timestamptz, deliver_after) AS since,
-             row_number() OVER () AS nth
-      FROM (SELECT created_at, deliver_after
-            FROM due, (SELECT) AS start
-            WHERE flows
-            ORDER BY published_at, seq
-            LIMIT $3::bigint + 1
-            FOR KEY SHARE OF start) AS d) AS lag
+FROM (SELECT seq, created_at, greatest(created_at::timestamptz, deliver_after) AS since
+      FROM due, (SELECT) AS start
+      WHERE flows
+      ORDER BY published_at, seq
+      LIMIT $3::bigint
+      FOR KEY SHARE OF start) AS lag

@@ -27,15 +27,17 @@ type benchmark struct {
 // benchmarks reads what sizes there are to choose, and returns the benchmarks
 // and the arguments that are left.
 func benchmarks(args []string) ([]benchmark, []string, error) {
-	cleanup := &cleanupSizes{}
+	cleanup, lag := &cleanupSizes{}, &lagSizes{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	cleanup.define(flags)
+	lag.define(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, nil, err
 	}
 	return []benchmark{
 		{"drain", "100,000 events of 400 bytes, the bus answers after 20 ms", drain},
 		{"cleanup", cleanup.about(), cleanup.run},
+		{"lag", lag.about(), lag.run},
 	}, flags.Args(), nil
 }
 

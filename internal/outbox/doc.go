@@ -40,4 +40,10 @@
 // the next run. A batch goes on where the last one ended, for the same reason as
 // a claim starts at the floor. Only the search for the first row walks what
 // earlier runs have left behind, and it holds no locks.
+//
+// # The lag
+//
+// LagProbe.Measure needs nothing of the relay's, so that it tells of one that has
+// stopped, and it has an error where it could not measure, never a zero. It has
+// a floor of its own, from one measurement to the next.
 package outbox

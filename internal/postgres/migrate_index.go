@@ -196,14 +196,14 @@ func (r *migrateRun) partitionedIndex(ctx context.Context, want wanted) error {
 	same := slices.IndexFunc(found, func(index foundIndex) bool { return index.Definition == want.definition })
 	taken := slices.ContainsFunc(found, func(index foundIndex) bool { return index.Name == want.name && index.Definition != want.definition })
 	switch {
-	case same >= 0 && found[same].Valid:
+	case same >= 0 && found[same].Valid && !(taken && found[same].Name == want.next()):
 		return nil
 	case same >= 0:
 		whole.name = found[same].Name // where a run broke off
 	case taken:
 		whole.name = want.next()
-	}
-	if same < 0 {
+		fallthrough
+	default:
 		only := fmt.Sprintf("CREATE INDEX %s ON ONLY %s %s", quote(whole.name), want.table, want.definition)
 		if err := r.briefly(ctx, lockWait, script(ctx, only)); err != nil {
 			return err

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -35,8 +36,11 @@ func newBudget(ctx context.Context, now time.Time, reserve, batch time.Duration)
 }
 
 // allows reports whether a batch that is begun now can be done in time.
-func (b budget) allows(now time.Time) bool {
-	return !now.Add(b.batch).After(b.end)
+func (b budget) allows(now time.Time) bool { return b.fits(now, b.batch) }
+
+// fits reports whether what is begun now, and takes so long, ends in time.
+func (b budget) fits(now time.Time, takes time.Duration) bool {
+	return !now.Add(takes).After(b.end)
 }
 
 // publishUntil is when the last answer for a batch claimed now has to be there.
@@ -50,15 +54,19 @@ func (b budget) publishUntil(now time.Time) time.Time {
 
 // tooShort is the error of a run without time for a batch.
 func (b budget) tooShort(now time.Time, advice string) error {
-	return fmt.Errorf("no time for any work: %s are left before the reserve, a batch needs %s; %s",
+	return fmt.Errorf("no time for any work: %s are left before the reserve, %s are needed; %s",
 		max(0, b.end.Sub(now)).Round(time.Millisecond), b.batch, advice)
 }
 
 // store is the context for a call to the store: it does not end with ctx, since
 // what was published has to be recorded, but before the deadline.
 func (b budget) store(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(context.WithoutCancel(ctx), b.last)
+	return context.WithDeadlineCause(context.WithoutCancel(ctx), b.last, errTimeUp)
 }
+
+// errTimeUp is why a call to the store ended that the reserve was too short for.
+var errTimeUp = errors.New("the time of the run is used up, and its reserve: " +
+	"look for what keeps the database or the network, or give the function a longer timeout")
 
 // settle is the context for settling a batch: it leaves a third of the time for
 // recording the outcomes on another session, should this one be lost.

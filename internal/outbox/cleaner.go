@@ -8,12 +8,8 @@ import (
 	"time"
 )
 
-const (
-	// cleanupReserve is kept free before the deadline.
-	cleanupReserve = 2 * time.Second
-	// deleteTime is what a batch may take, with its way to the store and back.
-	deleteTime = 500 * time.Millisecond
-)
+// cleanupReserve is kept free before the deadline.
+const cleanupReserve = 2 * time.Second
 
 // CleanerConfig says what a cleaner deletes, and at what pace. BatchSize has to
 // be set.
@@ -51,7 +47,7 @@ type CleanupReport struct {
 // of rows that could not be deleted as well as of what ended the run.
 func (c *Cleaner) Run(ctx context.Context) (CleanupReport, error) {
 	began := time.Now()
-	run := &cleanup{cleaner: c, budget: newBudget(ctx, began, cleanupReserve, deleteTime)}
+	run := &cleanup{cleaner: c, budget: newBudget(ctx, began, cleanupReserve, least+travel)}
 	if !run.budget.allows(began) {
 		return run.report, run.budget.tooShort(began, "give the function a longer timeout")
 	}
@@ -90,17 +86,16 @@ func (c *cleanup) clean(ctx context.Context) (err error) {
 }
 
 // sweep goes through one table after the other, and reports whether it came to
-// the end.
+// the end. A table that cannot be searched is no reason to leave out the next.
 func (c *cleanup) sweep(ctx context.Context) (done bool, err error) {
 	for _, sweep := range c.sweeps() {
-		if !c.goesOn(ctx) {
-			return false, nil
-		}
-		if done, err := sweep.run(ctx); err != nil || !done {
+		done, failed := sweep.run(ctx)
+		err = errors.Join(err, failed)
+		if !done && !undone(failed) {
 			return false, err
 		}
 	}
-	return true, nil
+	return true, err
 }
 
 func (c *cleanup) disconnect(ctx context.Context) {
@@ -118,15 +113,23 @@ func (c *cleanup) sweeps() []*sweep {
 	return sweeps
 }
 
-// goesOn reports whether another batch may be started now.
-func (c *cleanup) goesOn(ctx context.Context) bool {
-	return ctx.Err() == nil && c.budget.allows(time.Now())
+// call returns the context for a statement with a limit. It is an error if that
+// may not end before the reserve.
+func (c *cleanup) call(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc, error) {
+	if ctx.Err() != nil || !c.budget.fits(time.Now(), limit+travel) {
+		return nil, nil, errNoTime
+	}
+	storeCtx, cancel := c.budget.store(ctx)
+	return storeCtx, cancel, nil
 }
 
-// limit is the time for a statement that may take long: half of what is left at
-// most, so that the run can go on after it. The reserve has room for the least.
+// errNoTime ends a run without being its error.
+var errNoTime = errors.New("no time is left for another statement")
+
+// limit is the time for a statement that may take long: half of what is left, so
+// that the run can go on after it, but not so little that it fails for that.
 func (c *cleanup) limit(most time.Duration) time.Duration {
-	return max(time.Second, min(most, time.Until(c.budget.end)/2))
+	return max(least, min(most, time.Until(c.budget.end)/2))
 }
 
 // count notes what a batch did. The history of redrives is nobody's concern.

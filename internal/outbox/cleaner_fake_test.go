@@ -31,6 +31,8 @@ type fakeCleanup struct {
 	locked  func(seq int64) bool          // by somebody else
 	fails   func(batch int) error         // the connection is lost
 	walk    time.Duration                 // of each search
+	trip    time.Duration                 // to the store and back
+	against map[outbox.RowKind]error      // searches that are undone
 	connect error
 
 	rows      []keptRow
@@ -86,14 +88,18 @@ type fakeCleanupSession struct {
 
 func (f *fakeCleanupSession) Close(context.Context) { f.open-- }
 
-func (f *fakeCleanupSession) Oldest(_ context.Context, search outbox.Search) (outbox.Expired, error) {
+func (f *fakeCleanupSession) Oldest(ctx context.Context, search outbox.Search) (outbox.Expired, error) {
 	f.use()
 	f.searches = append(f.searches, search)
+	if err := f.against[search.Kind]; err != nil {
+		return outbox.Expired{}, err
+	}
+	if err := f.wait(ctx, f.trip+min(f.walk, search.Limit)); err != nil {
+		return outbox.Expired{}, err
+	}
 	if f.walk > search.Limit {
-		time.Sleep(search.Limit)
 		return outbox.Expired{}, &outbox.UndoneError{Cause: errStatementTimeout}
 	}
-	time.Sleep(f.walk)
 	expired := outbox.Expired{Upto: outbox.Place{At: -int64(search.Retention/time.Second) - 1, Seq: 1 << 62}}
 	for _, row := range f.rows {
 		if row.kind == search.Kind && order(row.Place, search.After) > 0 && order(row.Place, expired.Upto) <= 0 {
@@ -104,10 +110,23 @@ func (f *fakeCleanupSession) Oldest(_ context.Context, search outbox.Search) (ou
 	return expired, nil
 }
 
-func (f *fakeCleanupSession) Delete(_ context.Context, deletion outbox.Deletion) (outbox.Deleted, error) {
+// wait takes time, unless the caller's is over before.
+func (f *fakeCleanupSession) wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	f.broken = ctx.Err() != nil
+	return context.Cause(ctx)
+}
+
+func (f *fakeCleanupSession) Delete(ctx context.Context, deletion outbox.Deletion) (outbox.Deleted, error) {
 	f.use()
+	f.deletions, f.began = append(f.deletions, deletion), append(f.began, time.Now())
+	if err := f.wait(ctx, f.trip); err != nil {
+		return outbox.Deleted{}, err
+	}
 	began := time.Now()
-	f.deletions, f.began = append(f.deletions, deletion), append(f.began, began)
 	defer func() { f.took = append(f.took, time.Since(began)) }()
 	if f.fails != nil {
 		if err := f.fails(len(f.deletions)); err != nil {
@@ -119,13 +138,17 @@ func (f *fakeCleanupSession) Delete(_ context.Context, deletion outbox.Deletion)
 	var gone []int64
 	for _, seq := range found {
 		if err := f.delete(seq, deletion.Limit-time.Since(began)); err != nil {
-			return outbox.Deleted{}, &outbox.UndoneError{Cause: err}
+			return outbox.Deleted{}, &outbox.UndoneError{By: outbox.ByRefusal, Cause: err}
 		}
 		if f.drops == nil || !f.drops(seq) {
 			gone = append(gone, seq)
 		}
 	}
-	return f.remove(deletion.Kind, found, gone), nil
+	took := time.Since(began)
+	if err := f.wait(ctx, 0); err != nil {
+		return outbox.Deleted{}, err
+	}
+	return f.remove(deletion.Kind, found, gone, took), nil
 }
 
 // use notes that a session must not be used after an error.
@@ -164,8 +187,8 @@ func (f *fakeCleanup) delete(seq int64, left time.Duration) error {
 	return nil
 }
 
-func (f *fakeCleanup) remove(kind outbox.RowKind, found, gone []int64) outbox.Deleted {
-	deleted := outbox.Deleted{Locked: len(found), Deleted: len(gone)}
+func (f *fakeCleanup) remove(kind outbox.RowKind, found, gone []int64, took time.Duration) outbox.Deleted {
+	deleted := outbox.Deleted{Locked: len(found), Deleted: len(gone), Took: took}
 	for _, row := range f.rows {
 		if row.kind == kind && slices.Contains(found, row.Seq) {
 			deleted.Last = row.Place

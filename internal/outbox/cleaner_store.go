@@ -88,16 +88,29 @@ type Deletion struct {
 
 // Deleted is what became of a deletion.
 type Deleted struct {
-	Locked  int   // rows found; fewer than were asked for when there are no more
-	Deleted int   // rows deleted; fewer when the database has dropped the change
-	Last    Place // of the rows found
-	Kept    int64 // the seq of one that was not deleted, if any
+	Locked  int           // rows found; fewer than were asked for when there are no more
+	Deleted int           // rows deleted; fewer when the database has dropped the change
+	Last    Place         // of the rows found
+	Kept    int64         // the seq of one that was not deleted, if any
+	Took    time.Duration // by the store's clock, without the way there and back
 }
 
-// UndoneError says that the store gave up, and undid, what it was asked for:
-// because of a row among those that cannot be deleted, because it took longer
-// than the limit, or because of the locks of others. Less of it may succeed.
-type UndoneError struct{ Cause error }
+// UndoneBy is what made the store give up.
+type UndoneBy int
+
+// What a store gives up for.
+const (
+	ByLimit   UndoneBy = iota // it took longer than its limit
+	ByLock                    // others have locked what it needs
+	ByRefusal                 // a row among those cannot be deleted
+)
+
+// UndoneError says that the store gave up, and undid, what it was asked for.
+// Less of it may succeed.
+type UndoneError struct {
+	By    UndoneBy
+	Cause error
+}
 
 // Error is the cause's.
 func (e *UndoneError) Error() string { return e.Cause.Error() }

@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -120,12 +121,84 @@ func TestCleanerStartsNoBatchThatMayNotEndInTime(t *testing.T) {
 	})
 }
 
+func TestCleanerStopsWhenItIsCancelled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 1000)...)
+		store.fails = func(batch int) error {
+			if batch == 2 {
+				cancel()
+			}
+			return nil
+		}
+
+		report, err := outbox.NewCleaner(store, cleanerConfig(), discard).Run(ctx)
+
+		require.NoError(t, err)
+		require.Equal(t, outbox.OutOfTime, report.Stopped)
+		require.Equal(t, 200, report.Deleted, "the batch is done to its end")
+	})
+}
+
+// Each row is tried alone, after a search: the most that a run does before it
+// looks at its time again.
+func TestCleanerIsNeverCutOff(t *testing.T) {
+	t.Parallel()
+	for timeout := 3300 * time.Millisecond; timeout < 20*time.Second; timeout += 90 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+			store.cost = func(int64) time.Duration { return 999 * time.Millisecond }
+			store.walk, store.trip = 999*time.Millisecond, 250*time.Millisecond
+			ends := time.Now().Add(timeout - 2*time.Second)
+
+			report, err := clean(t, store, cleanerConfig(), timeout)
+
+			require.NoError(t, err)
+			require.Equal(t, outbox.OutOfTime, report.Stopped)
+			require.False(t, time.Now().After(ends), "%s: the reserve was used", timeout)
+		})
+	}
+}
+
+// A search or a patient try that gets too little would fail for that alone.
+func TestCleanerGivesWhatMayTakeLongASecondAtLeast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 1)...)
+		store.cost = func(int64) time.Duration { return 900 * time.Millisecond }
+
+		report, err := clean(t, store, cleanerConfig(), 3300*time.Millisecond)
+		require.NoError(t, err)
+		require.Equal(t, outbox.OutOfTime, report.Stopped)
+		require.Equal(t, time.Second, store.searches[0].Limit)
+
+		report, err = clean(t, store, cleanerConfig(), 5*time.Second)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Deleted)
+		require.Equal(t, time.Second, store.deletions[len(store.deletions)-2].Limit)
+	})
+}
+
+func TestCleanerSaysThatItsTimeWasUsedUpByTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 1)...)
+		store.trip = time.Hour
+
+		_, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.EqualError(t, err, "the time of the run is used up, and its reserve: "+
+			"look for what keeps the database or the network, or give the function a longer timeout")
+	})
+}
+
 func TestCleanerSaysThatThereIsNoTimeForAnyWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 10)...)
 		report, err := clean(t, store, cleanerConfig(), 2*time.Second)
-		require.EqualError(t, err, "no time for any work: 0s are left before the reserve, a batch needs 500ms; give the function a longer timeout")
+		require.EqualError(t, err, "no time for any work: 0s are left before the reserve, 1.3s are needed; give the function a longer timeout")
 		require.Zero(t, report)
 		require.Len(t, store.rows, 10)
 	})
@@ -159,6 +232,21 @@ func TestCleanerAdaptsItsBatchesToWhatARowCosts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a batch costs is what the store spends on it, however far away that is.
+func TestCleanerMakesNoBatchSmallerForTheNetwork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 1000)...)
+		store.trip = 150 * time.Millisecond
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.NoError(t, err)
+		require.Equal(t, 1000, report.Deleted)
+		require.Equal(t, 10, report.Batches)
+	})
 }
 
 func TestCleanerMakesBatchesLargeAgain(t *testing.T) {
@@ -337,4 +425,49 @@ func TestCleanerSaysWhyItFindsNoBeginning(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 300, report.Deleted)
 	})
+}
+
+func TestCleanerSaysWhoseFaultAnUndoneSearchIs(t *testing.T) {
+	t.Parallel()
+	for by, says := range map[outbox.UndoneBy]string{
+		outbox.ByLock:    "no published event could be looked for: somebody holds a lock on the table",
+		outbox.ByRefusal: "no published event could be looked for: as told",
+	} {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 300)...)
+		store.against = map[outbox.RowKind]error{outbox.PublishedEvents: &outbox.UndoneError{By: by, Cause: errors.New("as told")}}
+
+		_, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, ": as told")
+		require.NotContains(t, err.Error(), "entries that deleted rows have left")
+	}
+}
+
+func TestCleanerGoesOnWithTheNextKindWhereOneCannotBeSearched(t *testing.T) {
+	t.Parallel()
+	undone := &outbox.UndoneError{By: outbox.ByLock, Cause: errors.New("canceling statement due to lock timeout")}
+	for name, test := range map[string]struct {
+		against error
+		left    int
+	}{"Undone": {undone, 0}, "ConnectionLost": {errConnection, 30}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := newCleanup(slices.Concat(
+				aged(outbox.PublishedEvents, 2*time.Hour, 1, 30),
+				aged(outbox.FailedEvents, 2*time.Hour, 1, 30), aged(outbox.Redrives, 2*time.Hour, 1, 30))...)
+			store.against = map[outbox.RowKind]error{outbox.PublishedEvents: test.against}
+			config := cleanerConfig()
+			config.FailedRetention = time.Hour
+
+			report, err := clean(t, store, config, time.Minute)
+
+			require.ErrorIs(t, err, test.against)
+			require.Empty(t, report.Stopped)
+			require.Len(t, store.seqs(outbox.PublishedEvents), 30)
+			require.Len(t, store.seqs(outbox.FailedEvents), test.left)
+			require.Len(t, store.seqs(outbox.Redrives), test.left)
+			require.Equal(t, 30-test.left, report.DeletedFailed)
+		})
+	}
 }

@@ -15,6 +15,11 @@ const (
 	patient = 10 * time.Second
 	// searching is what a search gets: it locks nothing.
 	searching = 15 * time.Second
+	// least is what the last two get, however little time is left.
+	least = time.Second
+	// travel is for the way of a statement to the store and back. The reserve is
+	// there for a way that takes longer, or a rollback.
+	travel = 300 * time.Millisecond
 
 	// slow and fast batches make the next one smaller and larger.
 	slow = 100 * time.Millisecond
@@ -39,34 +44,51 @@ func newSweep(c *cleanup, kind RowKind, retention time.Duration) *sweep {
 // run deletes until nothing is left, which it reports, or no time.
 func (s *sweep) run(ctx context.Context) (done bool, err error) {
 	_, more, err := s.search(ctx)
-	for more && err == nil && s.cleanup.goesOn(ctx) {
+	for more && err == nil {
 		more, err = s.batch(ctx)
 	}
-	return !more, err
+	if errors.Is(err, errNoTime) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // search moves on to the next row that is there. Entries of deleted rows before
 // it, which are many while vacuum cannot remove them, are walked without locks.
 func (s *sweep) search(ctx context.Context) (row Place, found bool, err error) {
-	storeCtx, cancel := s.cleanup.budget.store(ctx)
-	defer cancel()
 	limit := s.cleanup.limit(searching)
-	expired, err := s.cleanup.session.Oldest(storeCtx, Search{s.kind, s.after, s.retention, limit})
-	if undone(err) {
-		err = fmt.Errorf("no %s could be found within %s: the entries that deleted rows have left in its index may be in the way, "+
-			"which vacuum cannot remove while a transaction elsewhere stays open: %w", s.kind, limit.Round(time.Millisecond), err)
-	}
+	storeCtx, cancel, err := s.cleanup.call(ctx, limit)
 	if err != nil {
 		return Place{}, false, err
+	}
+	defer cancel()
+	expired, err := s.cleanup.session.Oldest(storeCtx, Search{s.kind, s.after, s.retention, limit})
+	if err != nil {
+		return Place{}, false, s.notFound(err, limit)
 	}
 	s.after, s.upto = expired.First.before(), expired.Upto
 	return expired.First, expired.Found, nil
 }
 
+// notFound says what may have undone a search, and what to do.
+func (s *sweep) notFound(err error, limit time.Duration) error {
+	undone, ok := errors.AsType[*UndoneError](err)
+	switch {
+	case !ok:
+		return err
+	case undone.By == ByLimit:
+		return fmt.Errorf("no %s could be found within %s: the entries that deleted rows have left in its index may be in the way, "+
+			"which vacuum cannot remove while a transaction elsewhere stays open: %w", s.kind, limit.Round(time.Millisecond), err)
+	case undone.By == ByLock:
+		return fmt.Errorf("no %s could be looked for: somebody holds a lock on the table, a migration perhaps; "+
+			"if it does not pass, see pg_locks for who does: %w", s.kind, err)
+	}
+	return fmt.Errorf("no %s could be looked for: %w", s.kind, err)
+}
+
 // batch deletes some rows. One that was too much for the database is tried
 // again with half as many, down to one.
 func (s *sweep) batch(ctx context.Context) (more bool, err error) {
-	began := time.Now()
 	deleted, err := s.delete(ctx, Deletion{s.kind, s.after, s.upto, s.rows, quick})
 	switch {
 	case undone(err) && s.rows == 1:
@@ -78,12 +100,13 @@ func (s *sweep) batch(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	s.after = deleted.Last
-	s.adapt(time.Since(began))
+	s.adapt(deleted.Took)
 	s.cleanup.budget.sleep(ctx, s.cleanup.cleaner.config.Pause)
 	return true, nil
 }
 
-// adapt chooses the size of the next batch by how long this one took.
+// adapt chooses the size of the next batch by how long this one took in the
+// store: a store that is far away holds no lock for longer.
 func (s *sweep) adapt(took time.Duration) {
 	switch {
 	case took > slow:
@@ -111,7 +134,10 @@ func (s *sweep) single(ctx context.Context) (more bool, err error) {
 
 // delete has the store delete rows and notes what it did.
 func (s *sweep) delete(ctx context.Context, deletion Deletion) (Deleted, error) {
-	storeCtx, cancel := s.cleanup.budget.store(ctx)
+	storeCtx, cancel, err := s.cleanup.call(ctx, deletion.Limit)
+	if err != nil {
+		return Deleted{}, err
+	}
 	defer cancel()
 	began := time.Now()
 	deleted, err := s.cleanup.session.Delete(storeCtx, deletion)

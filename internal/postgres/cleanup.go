@@ -49,17 +49,19 @@ type cleanupSession struct {
 func (s *cleanupSession) Oldest(ctx context.Context, search outbox.Search) (outbox.Expired, error) {
 	var expired outbox.Expired
 	query := s.queries.kinds[search.Kind]
-	err := s.transact(ctx, search.Limit, step{
-		name: fmt.Sprintf("find the oldest %s", search.Kind),
-		cols: checkTime,
-		row: func(r row) error {
-			expired.Upto = outbox.Place{At: r.int8(0) - 1, Seq: math.MaxInt64}
-			expired.Found = r[2] != nil
-			expired.First = outbox.Place{At: r.int8(1), Seq: r.int8(2)}
-			return nil
-		},
-	}, query.oldest,
-		microsParam(search.After.At), int8Param(search.After.Seq), int8Param(search.Retention.Microseconds()))
+	err := s.transact(ctx, search.Limit, func(p *pipeline) {
+		p.add(step{
+			name: fmt.Sprintf("find the oldest %s", search.Kind),
+			cols: checkTime,
+			row: func(r row) error {
+				expired.Upto = outbox.Place{At: r.int8(0) - 1, Seq: math.MaxInt64}
+				expired.Found = r[2] != nil
+				expired.First = outbox.Place{At: r.int8(1), Seq: r.int8(2)}
+				return nil
+			},
+		}, query.oldest,
+			microsParam(search.After.At), int8Param(search.After.Seq), int8Param(search.Retention.Microseconds()))
+	})
 	return expired, err
 }
 
@@ -76,36 +78,45 @@ func checkTime(columns []pgconn.FieldDescription) error {
 // Delete implements outbox.CleanupSession.
 func (s *cleanupSession) Delete(ctx context.Context, deletion outbox.Deletion) (outbox.Deleted, error) {
 	var deleted outbox.Deleted
-	err := s.transact(ctx, deletion.Limit, step{
-		name: fmt.Sprintf("delete each expired %s", deletion.Kind),
-		row: func(r row) error {
-			deleted = outbox.Deleted{
-				Locked: int(r.int8(0)), Deleted: int(r.int8(1)),
-				Last: outbox.Place{At: r.int8(2), Seq: r.int8(3)}, Kept: r.int8(4),
-			}
+	err := s.transact(ctx, deletion.Limit, func(p *pipeline) {
+		p.add(step{
+			name: fmt.Sprintf("delete each expired %s", deletion.Kind),
+			row: func(r row) error {
+				deleted = outbox.Deleted{
+					Locked: int(r.int8(0)), Deleted: int(r.int8(1)),
+					Last: outbox.Place{At: r.int8(2), Seq: r.int8(3)}, Kept: r.int8(4),
+				}
+				return nil
+			},
+		}, s.queries.kinds[deletion.Kind].remove,
+			microsParam(deletion.After.At), int8Param(deletion.After.Seq),
+			microsParam(deletion.Upto.At), int8Param(deletion.Upto.Seq), int8Param(int64(deletion.Rows)))
+		// A check that waits for the commit would be under no limit there.
+		p.add(step{name: "check constraints"}, "SET CONSTRAINTS ALL IMMEDIATE")
+		p.add(step{name: "time", row: func(r row) error {
+			deleted.Took = time.Duration(r.int8(0)) * time.Microsecond
 			return nil
-		},
-	}, s.queries.kinds[deletion.Kind].remove,
-		microsParam(deletion.After.At), int8Param(deletion.After.Seq),
-		microsParam(deletion.Upto.At), int8Param(deletion.Upto.Seq), int8Param(int64(deletion.Rows)))
+		}}, s.queries.took)
+	})
 	return deleted, err
 }
 
-// transact runs one statement in a transaction of its own, in one round trip.
-func (s *cleanupSession) transact(ctx context.Context, limit time.Duration, statement step, sql string, params ...param) error {
+// transact runs statements in a transaction of their own, in one round trip.
+func (s *cleanupSession) transact(ctx context.Context, limit time.Duration, add func(*pipeline)) error {
 	p := s.pipeline()
 	p.add(step{name: beginStep}, s.queries.begin)
 	p.add(step{name: "settings"}, s.queries.settings, int8Param(limit.Milliseconds()))
-	p.add(statement, sql, params...)
+	add(p)
 	p.add(commit(nil), "COMMIT")
 	err := s.run(ctx, p)
-	if !undone(err) {
+	by, ok := undone(err)
+	if !ok {
 		return err
 	}
 	if rollbackErr := s.rollback(ctx); rollbackErr != nil {
 		return fmt.Errorf("%w (%w)", err, rollbackErr)
 	}
-	return &outbox.UndoneError{Cause: err}
+	return &outbox.UndoneError{By: by, Cause: err}
 }
 
 // rollback ends a transaction that has failed. It holds no locks any more.
@@ -119,17 +130,19 @@ func (s *cleanupSession) rollback(ctx context.Context) error {
 // connection: a limit, a deadlock, or a trigger or a constraint that refuses a
 // row. What the statement itself cannot do, such as reading a table that is not
 // there, is none of these.
-func undone(err error) bool {
+func undone(err error) (by outbox.UndoneBy, ok bool) {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		return false
+		return 0, false
 	}
 	switch pg.Code {
-	case "57014", "55P03", "40P01", "40001":
-		return true
+	case "57014":
+		return outbox.ByLimit, true
+	case "55P03", "40P01", "40001":
+		return outbox.ByLock, true
 	}
 	const access = "42" // and syntax; of the statement's own, unless it has a context
-	return refused(pg.Code) && (class(pg.Code) != access || pg.Where != "")
+	return outbox.ByRefusal, refused(pg.Code) && (class(pg.Code) != access || pg.Where != "")
 }
 
 // microsParam is a timestamptz as the server writes it, a number that is in the

@@ -9,6 +9,8 @@ import (
 var (
 	//go:embed query/cleanup_settings.sql
 	cleanupSettingsSQL string
+	//go:embed query/cleanup_took.sql
+	cleanupTookSQL string
 	//go:embed query/cleanup_oldest_published.sql
 	oldestPublishedSQL string
 	//go:embed query/cleanup_delete_published.sql
@@ -25,8 +27,8 @@ var (
 
 // cleanupQueries are the cleanup's statements for one table.
 type cleanupQueries struct {
-	begin, settings string
-	kinds           map[outbox.RowKind]kindQueries
+	begin, settings, took string
+	kinds                 map[outbox.RowKind]kindQueries
 }
 
 // kindQueries are those for one kind of row.
@@ -36,6 +38,7 @@ func newCleanupQueries(table Table) cleanupQueries {
 	return cleanupQueries{
 		begin:    table.statement(beginSQL),
 		settings: table.statement(cleanupSettingsSQL),
+		took:     table.statement(cleanupTookSQL),
 		kinds: map[outbox.RowKind]kindQueries{
 			outbox.PublishedEvents: {table.statement(oldestPublishedSQL), table.statement(deletePublishedSQL)},
 			outbox.FailedEvents:    {table.statement(oldestFailedSQL), table.statement(deleteFailedSQL)},

@@ -314,16 +314,28 @@ func deleting(statement string) string {
 		CREATE TRIGGER on_delete BEFORE DELETE ON outbox FOR EACH ROW EXECUTE FUNCTION on_delete()`, statement)
 }
 
+// afterDeleting makes the deletion of a published event do something after.
+func afterDeleting(kind, timing, call string) string {
+	return fmt.Sprintf(`
+		CREATE FUNCTION after_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM %s; RETURN NULL; END $$;
+		CREATE %s after_delete AFTER DELETE ON outbox %s FOR EACH ROW EXECUTE FUNCTION after_delete()`, call, kind, timing)
+}
+
 func TestCleanupMakesProgressThroughASlowTrigger(t *testing.T) {
 	t.Parallel()
 
-	for _, cost := range []string{"0.001", "0.005"} {
-		t.Run(cost, func(t *testing.T) {
+	for name, trigger := range map[string]string{
+		"BeforeEachOfMany":     deleting("PERFORM pg_sleep(0.001)"),
+		"BeforeEachOfAFew":     deleting("PERFORM pg_sleep(0.005)"),
+		"AfterAllHaveGone":     afterDeleting("TRIGGER", "", "pg_sleep(0.005)"),
+		"WhenTheyAreCommitted": afterDeleting("CONSTRAINT TRIGGER", "DEFERRABLE INITIALLY DEFERRED", "pg_sleep(0.005)"),
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			db := newCleanupDatabase(t)
 			db.expired(t, 400)
-			db.Exec(t, deleting("PERFORM pg_sleep("+cost+")"))
+			db.Exec(t, trigger)
 			db.Exec(t, "ALTER ROLE "+db.login.Name+" SET statement_timeout = '200ms'")
 			config := cleaning
 			config.BatchSize = 1000
@@ -421,75 +433,6 @@ func TestCleanupNeverDeletesARowThatIsPendingAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, report.Deleted)
 	require.Equal(t, []int64{3}, db.seqs(t, "SELECT seq FROM outbox WHERE published_at IS NULL"))
-}
-
-// A migration that holds the table, say.
-func TestALockOnTheTableUndoesABatchInTime(t *testing.T) {
-	t.Parallel()
-
-	db := newCleanupDatabase(t)
-	db.expired(t, 10)
-	holder := db.Conn(t)
-	_, err := holder.Exec(t.Context(), "BEGIN; LOCK TABLE outbox IN SHARE MODE", pgx.QueryExecModeSimpleProtocol)
-	require.NoError(t, err)
-	session := db.cleanupSession(t)
-	asked := deletion(10)
-	asked.Limit = 500 * time.Millisecond
-
-	_, err = session.Delete(t.Context(), asked)
-	var undone *outbox.UndoneError
-	require.ErrorAs(t, err, &undone)
-	require.ErrorContains(t, err, "canceling statement due to lock timeout")
-
-	_, err = holder.Exec(t.Context(), "ROLLBACK")
-	require.NoError(t, err)
-	deleted, err := session.Delete(t.Context(), asked)
-	require.NoError(t, err, "the session goes on")
-	require.Equal(t, 10, deleted.Deleted)
-}
-
-// Whatever the role says, and not beyond the transaction.
-func TestLimitsOfACleanupAreInForceInItsTransaction(t *testing.T) {
-	t.Parallel()
-
-	db := newCleanupDatabase(t)
-	db.expired(t, 2)
-	db.Exec(t, "CREATE TABLE observed (settings jsonb)")
-	db.Exec(t, deleting("INSERT INTO public.observed VALUES ("+limitsSQL+" || jsonb_build_object("+
-		"'Commit', current_setting('synchronous_commit'), 'Transaction', current_setting('transaction_timeout', true), "+
-		"'Off', (SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'enable%' AND source = 'session' AND setting = 'off')))"))
-	db.Exec(t, "ALTER FUNCTION on_delete() SECURITY DEFINER")
-	for _, setting := range []string{
-		"idle_in_transaction_session_timeout = '7s'", "lock_timeout = '7s'", "statement_timeout = '7s'", "tcp_user_timeout = '7s'",
-		"enable_sort = on", "jit = on",
-	} {
-		db.Exec(t, "ALTER ROLE "+db.login.Name+" SET "+setting)
-	}
-	var conn *pgx.Conn
-	session, err := postgres.NewCleanupStore(func(ctx context.Context) (_ *pgx.Conn, err error) {
-		conn, err = db.connect(ctx)
-		return conn, err
-	}, publicOutbox).Connect(t.Context())
-	require.NoError(t, err)
-	before := currentLimits(t, conn)
-	asked := deletion(2)
-	asked.Limit = 2 * time.Second
-
-	deleted, err := session.Delete(t.Context(), asked)
-
-	require.NoError(t, err)
-	require.Equal(t, 2, deleted.Deleted)
-	require.Equal(t, before, currentLimits(t, conn))
-	require.Equal(t, limits{Idle: 0.25, Statement: 2, Lock: 1, TCPUser: 18, EnableSort: "off", JIT: "off"},
-		parseLimits(t, db.text(t, "SELECT settings FROM observed LIMIT 1")))
-	require.Equal(t, "off", db.text(t, "SELECT settings ->> 'Commit' FROM observed LIMIT 1"))
-	require.Equal(t, "enable_bitmapscan enable_hashjoin enable_mergejoin enable_seqscan enable_sort",
-		db.text(t, "SELECT settings ->> 'Off' FROM observed LIMIT 1"))
-	if db.Server.Major() >= 17 {
-		require.Equal(t, "4s", db.text(t, "SELECT settings ->> 'Transaction' FROM observed LIMIT 1"))
-	}
-	session.Close(t.Context())
-	db.waitForNobody(t)
 }
 
 func TestCleanupEndsWithItsConnection(t *testing.T) {

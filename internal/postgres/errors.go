@@ -53,9 +53,18 @@ func hint(table Table, role, state string) string {
 	case readOnly:
 		return readOnlyHint
 	case idleInTransaction:
-		return "the batch was not settled in time"
+		return silence(role)
 	}
 	return ""
+}
+
+// silence says what it means that the server heard nothing for too long in a
+// transaction. Only the relay's waits for something other than the network.
+func silence(role string) string {
+	if role == relayRole {
+		return "the batch was not settled in time"
+	}
+	return "what was to follow did not reach the database in time: look at the network, and at what is between the two"
 }
 
 // unreadable reports a claim that met a row whose text the server cannot make:

@@ -26,6 +26,9 @@ type StoreConfig struct {
 	DeletePublished bool
 }
 
+// relayRole is the role of a store's user.
+const relayRole = "outbox_relay"
+
 // NewStore returns a store whose sessions are connections that connect opens.
 // It does not connect yet.
 func NewStore(connect func(context.Context) (*pgx.Conn, error), config StoreConfig) *Store {
@@ -43,5 +46,5 @@ func (s *Store) Connect(ctx context.Context) (outbox.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{link{conn, s.table, "outbox_relay"}, s}, nil
+	return &session{link{conn, s.table, relayRole}, s}, nil
 }

@@ -6,8 +6,9 @@
 --   row locks.
 -- lock_timeout: rows that others have locked are passed over, so this is about
 --   the table's own lock, and about what a trigger waits for.
--- idle_in_transaction_session_timeout: all statements of a batch are sent at
---   once, so the session is idle in between only when the network is at fault.
+-- idle_in_transaction_session_timeout: for a proxy that passes the statements on
+--   one by one. They are sent at once, and among those the server never counts
+--   as idle, however long the network takes (measured).
 -- tcp_user_timeout: as for the relay.
 -- transaction_timeout, since PostgreSQL 17: for what no other limit ends. It
 --   would end the session, so it leaves room for a slow commit.
@@ -20,7 +21,7 @@
 -- jit: compiling takes longer than any of these statements.
 SELECT set_config('statement_timeout', $1::bigint::text || 'ms', true),
        set_config('lock_timeout', ($1::bigint / 2)::text || 'ms', true),
-       set_config('idle_in_transaction_session_timeout', '250ms', true),
+       set_config('idle_in_transaction_session_timeout', '10s', true),
        set_config('tcp_user_timeout', '18s', true),
        CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
             THEN set_config('transaction_timeout', ($1::bigint + 2000)::text || 'ms', true) END,

@@ -188,7 +188,7 @@ func TestLimitsOfACleanupAreInForceInItsTransaction(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, deleted.Deleted)
 	require.Equal(t, before, currentLimits(t, conn))
-	require.Equal(t, limits{Idle: 10, Statement: 0.2, Lock: 0.1, TCPUser: 18, EnableSort: "off", JIT: "off"},
+	require.Equal(t, limits{Idle: 10, Statement: 0.2, Lock: 0.1, TCPUser: 18, KeepAlive: 16, EnableSort: "off", JIT: "off"},
 		parseLimits(t, db.text(t, "SELECT settings FROM observed LIMIT 1")))
 	require.Equal(t, "off", db.text(t, "SELECT settings ->> 'Commit' FROM observed LIMIT 1"))
 	if db.Server.Major() >= 17 {

@@ -12,8 +12,8 @@ import (
 
 // limits are settings in seconds.
 type limits struct {
-	Idle, Statement, Lock, TCPUser float64
-	EnableSort, JIT                string
+	Idle, Statement, Lock, TCPUser, KeepAlive float64
+	EnableSort, JIT                           string
 }
 
 const limitsSQL = `jsonb_build_object(
@@ -21,6 +21,7 @@ const limitsSQL = `jsonb_build_object(
 	'Statement',  extract(epoch FROM current_setting('statement_timeout')::interval),
 	'Lock',       extract(epoch FROM current_setting('lock_timeout')::interval),
 	'TCPUser',    current_setting('tcp_user_timeout')::float8 / 1000, -- read from the socket, in milliseconds
+	'KeepAlive',  current_setting('tcp_keepalives_idle')::int + current_setting('tcp_keepalives_interval')::int * current_setting('tcp_keepalives_count')::int,
 	'EnableSort', current_setting('enable_sort'),
 	'JIT',        current_setting('jit'))`
 
@@ -57,6 +58,8 @@ func requireLimits(t *testing.T, now limits) {
 	require.Positive(t, now.Statement)
 	require.Positive(t, now.TCPUser)
 	require.LessOrEqual(t, now.Statement+now.TCPUser, 30.0)
+	require.Positive(t, now.KeepAlive)
+	require.LessOrEqual(t, now.Statement+now.KeepAlive, 30.0)
 	require.Equal(t, "off", now.EnableSort)
 	require.Equal(t, "off", now.JIT)
 }

@@ -9,7 +9,7 @@
 -- idle_in_transaction_session_timeout: for a proxy that passes the statements on
 --   one by one. They are sent at once, and among those the server never counts
 --   as idle, however long the network takes (measured).
--- tcp_user_timeout: as for the relay.
+-- tcp_user_timeout, tcp_keepalives_*: as for the relay.
 -- transaction_timeout, since PostgreSQL 17: for what no other limit ends. It
 --   would end the session, so it leaves room for a slow commit.
 -- synchronous_commit: locks last until the commit is done, so the commit does
@@ -23,6 +23,9 @@ SELECT set_config('statement_timeout', $1::bigint::text || 'ms', true),
        set_config('lock_timeout', ($1::bigint / 2)::text || 'ms', true),
        set_config('idle_in_transaction_session_timeout', '10s', true),
        set_config('tcp_user_timeout', '18s', true),
+       set_config('tcp_keepalives_idle', '8s', true),
+       set_config('tcp_keepalives_interval', '4s', true),
+       set_config('tcp_keepalives_count', '2', true),
        CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
             THEN set_config('transaction_timeout', ($1::bigint + 2000)::text || 'ms', true) END,
        set_config('synchronous_commit', 'off', true),

@@ -1,7 +1,7 @@
 -- Settings of this transaction. They end with it, so they are safe behind a
 -- pooler, and they override what the role or the database says.
 --
--- The first five bound how long the transaction can hold row locks once its
+-- The first six bound how long the transaction can hold row locks once its
 -- relay is dead or frozen.
 --
 -- idle_in_transaction_session_timeout: the relay went silent while publishing.
@@ -10,6 +10,9 @@
 --   the claim's; those that settle get less, in settling.sql.
 -- tcp_user_timeout: the relay was stopped while it received a claim. The server
 --   then sits in a write that no other limit ends.
+-- tcp_keepalives_*: the relay's machine was frozen when the server had received a
+--   part of what was sent at once. It then waits for the rest, which for none of
+--   the limits is idle.
 -- transaction_timeout, since PostgreSQL 17: longer than any batch needs, in place
 --   of what the role may have.
 --
@@ -25,6 +28,9 @@ SELECT set_config('idle_in_transaction_session_timeout', '20s', true),
        set_config('statement_timeout', '10s', true),
        set_config('lock_timeout', '2s', true),
        set_config('tcp_user_timeout', '18s', true),
+       set_config('tcp_keepalives_idle', '8s', true),
+       set_config('tcp_keepalives_interval', '4s', true),
+       set_config('tcp_keepalives_count', '2', true),
        CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
             THEN set_config('transaction_timeout', '60s', true) END,
        set_config('enable_sort', 'off', true),

@@ -96,8 +96,8 @@ func TestAnswersEmitsAndLogsWhatItMeasured(t *testing.T) {
 
 	l := newLag(t, map[string]string{"LAG_COUNT_LIMIT": "3", "EVENT_BUS": "events", "OUTBOX_NAME": "shop", "METRICS_NAMESPACE": "Shop"})
 	l.db.Exec(t, `ALTER TABLE outbox SET (autovacuum_enabled = off);
-		INSERT INTO outbox (event_type, payload, created_at) SELECT 'a', '{"secret":"marker"}', now() - interval '1 hour' FROM generate_series(1, 5);
 		INSERT INTO outbox (event_type, payload, topic) SELECT 'a', '{}', 'paused' FROM generate_series(1, 2);
+		INSERT INTO outbox (event_type, payload, created_at) SELECT 'a', '{"secret":"marker"}', now() - interval '1 hour' FROM generate_series(1, 5);
 		INSERT INTO outbox (event_type, payload, published_at) VALUES ('a', '{}', now() - interval '1 day');
 		INSERT INTO outbox_failed (seq, error_code, error_message) VALUES (9, 'e', 'marker');
 		INSERT INTO outbox_paused (topic, reason) VALUES ('paused', 'marker')`)

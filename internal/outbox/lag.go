@@ -21,13 +21,17 @@ type Lag struct {
 	Unpublished int
 	// UnpublishedIsLowerBound says that there are more: the count stopped.
 	UnpublishedIsLowerBound bool
-	Failed                  int // events in the failed table; the count stops too
-	Paused                  int // due events of paused buses; the count stops too
+	// Failed counts the events in the failed table; the count stops too.
+	Failed int
+	// Paused counts the due events of paused buses, among as many of the first due
+	// ones as are twice the limit; the count stops too.
+	Paused int
 	// OldestPublishedAge tells whether published events are cleaned up.
 	OldestPublishedAge time.Duration
 	DeadRows           int64 // versions of rows that await a vacuum
 	// OldestTransactionAge is that of the oldest transaction in the database
-	// that vacuum may have to wait for.
+	// that vacuum may have to wait for. What else vacuum may have to wait for,
+	// such as a replication slot, is none.
 	OldestTransactionAge time.Duration
 }
 
@@ -36,8 +40,9 @@ var ErrTooSlow = errors.New("the measurement took too long")
 
 // LagStore is where the rows are that a LagProbe measures.
 type LagStore interface {
-	// Measure reads, in a session of its own, and waits for nobody's rows. An
-	// error, which wraps ErrTooSlow where that is what it was, says what is
+	// Measure reads, in a session of its own, and waits for nobody's rows. It
+	// takes no longer than the context, but for half a second to end the session.
+	// An error, which wraps ErrTooSlow where that is what it was, says what is
 	// wrong and what to do; there is no measurement beside it.
 	Measure(ctx context.Context, scan LagScan) (Measurement, error)
 }
@@ -46,7 +51,7 @@ type LagStore interface {
 type LagScan struct {
 	After          int64         // only pending rows with a greater seq are looked at
 	PublishedSince time.Time     // only rows published since then; zero: all
-	Limit          time.Duration // for each statement
+	Limit          time.Duration // for all statements together; less where the context ends before
 }
 
 // fromFront reports whether the scan looks at all rows.
@@ -67,20 +72,20 @@ type Measurement struct {
 	OldestPublished time.Time
 	// Took is how long the store was busy with it, without connecting.
 	Took time.Duration
-	// Unseen says what the user may not see, and what to do about it; empty:
-	// the measurement is complete.
+	// Unseen says what could not be seen, and what to do about it; empty: the
+	// measurement is complete.
 	Unseen string
 }
 
 const (
-	// lagReserve is kept free before the deadline, of which a half is for
-	// ending what is under way.
+	// lagReserve is kept free before the deadline for ending the session and
+	// answering.
 	lagReserve = time.Second
 	// lagLeast is the least time that is worth a try.
 	lagLeast = time.Second
-	// lagMost bounds a statement that scans from the front under no deadline.
+	// lagMost bounds a scan from the front that no deadline ends.
 	lagMost = 5 * time.Minute
-	// lagFromFloor bounds one that does not.
+	// lagFromFloor bounds one from the floor.
 	lagFromFloor = 5 * time.Second
 )
 
@@ -115,15 +120,14 @@ func (p *LagProbe) Measure(ctx context.Context) (Lag, error) {
 }
 
 func (p *LagProbe) scan(ctx context.Context, scan LagScan) (Measurement, error) {
-	var err error
-	if scan.Limit, err = limitOf(ctx, scan); err != nil {
+	ctx, cancel, err := beforeDeadline(ctx)
+	if err != nil {
 		return Measurement{}, err
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, deadline.Add(-lagReserve/2),
-			errors.New("the deadline is too near: give the function a longer timeout"))
-		defer cancel()
+	defer cancel()
+	scan.Limit = lagFromFloor
+	if scan.fromFront() {
+		scan.Limit = lagMost
 	}
 	measured, err := p.store.Measure(ctx, scan)
 	if err == nil {
@@ -132,20 +136,21 @@ func (p *LagProbe) scan(ctx context.Context, scan LagScan) (Measurement, error) 
 	return measured, err
 }
 
-// limitOf is the time that each statement of a scan may take.
-func limitOf(ctx context.Context, scan LagScan) (time.Duration, error) {
-	limit := lagMost
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)-lagReserve)
+// beforeDeadline is a context that ends when there is just time to answer. The
+// store's own limits end before it, unless there is no answer to be had.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}, nil
 	}
-	if limit < lagLeast {
-		return 0, fmt.Errorf("no time to measure: %s are left before the deadline, %s are needed; give the function a longer timeout",
-			(limit + lagReserve).Round(time.Millisecond), lagLeast+lagReserve)
+	left := time.Until(deadline)
+	if left < lagReserve+lagLeast {
+		return nil, nil, fmt.Errorf("no time to measure: %s are left before the deadline, %s are needed; give the function a longer timeout",
+			left.Round(time.Millisecond), lagReserve+lagLeast)
 	}
-	if !scan.fromFront() {
-		limit = min(limit, lagFromFloor)
-	}
-	return limit, nil
+	bounded, cancel := context.WithDeadlineCause(ctx, deadline.Add(-lagReserve),
+		fmt.Errorf("the database did not answer within %s", (left-lagReserve).Round(time.Millisecond)))
+	return bounded, cancel, nil
 }
 
 // tell warns of a measurement that is not complete, once.

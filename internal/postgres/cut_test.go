@@ -30,6 +30,7 @@ const (
 	forward     int32 = iota
 	cutAnswer         // what the client sends arrives, the answer does not
 	cutRequests       // what the client sends may arrive, the answer does not
+	silent            // nothing arrives, and nobody is told
 )
 
 func startProxy(t *testing.T, server string) *proxy {
@@ -63,11 +64,11 @@ func (p *proxy) serve(ctx context.Context, listener net.Listener, server string)
 	together(
 		func() {
 			defer end()
-			p.pass(up, client, func(mode int32) (pass, stop bool) { return true, mode == cutRequests })
+			p.pass(up, client, func(mode int32) (pass, stop bool) { return mode != silent, mode == cutRequests })
 		},
 		func() {
 			defer end()
-			p.pass(client, up, func(mode int32) (pass, stop bool) { return mode == forward, mode != forward })
+			p.pass(client, up, func(mode int32) (pass, stop bool) { return mode == forward, mode == cutAnswer || mode == cutRequests })
 		},
 	)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,10 @@ func NewLagStore(connect func(context.Context) (*pgx.Conn, error), config LagCon
 	return &LagStore{connect: connect, config: config, queries: newLagQueries(config.Table)}
 }
 
+// answerLimit is for what the server has to say once its own limit has ended a
+// statement. Who hears nothing by then has lost it.
+const answerLimit = 500 * time.Millisecond
+
 // Measure implements outbox.LagStore.
 func (s *LagStore) Measure(ctx context.Context, scan outbox.LagScan) (outbox.Measurement, error) {
 	conn, err := s.connect(ctx)
@@ -43,45 +48,63 @@ func (s *LagStore) Measure(ctx context.Context, scan outbox.LagScan) (outbox.Mea
 	}
 	link := link{conn, s.config.Table, "outbox_lag"}
 	defer link.Close(context.WithoutCancel(ctx))
+	limit, err := limitWithin(ctx, scan.Limit)
+	if err != nil {
+		return outbox.Measurement{}, err
+	}
 	p := link.pipeline()
-	measured := s.add(p, scan)
-	if err := link.runWithin(ctx, s.longest(scan), p); err != nil {
-		return outbox.Measurement{}, slow(err, scan.Limit)
+	measured := s.add(p, scan, limit)
+	if err := link.runWithin(ctx, limit+answerLimit, p); err != nil {
+		return outbox.Measurement{}, slow(err, limit)
 	}
 	return *measured, nil
 }
 
-// longest is the time that a measurement may take over all: two statements may
-// have to walk far.
-func (s *LagStore) longest(scan outbox.LagScan) time.Duration { return 2*scan.Limit + callLimit }
+// limitWithin is how long the statements may take, which is less than is wanted
+// where the context ends before.
+func limitWithin(ctx context.Context, wanted time.Duration) (time.Duration, error) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return wanted, nil
+	}
+	left := (time.Until(deadline) - answerLimit).Truncate(time.Millisecond)
+	if left <= 0 {
+		return 0, errors.New("connecting left no time to measure: give the function a longer timeout")
+	}
+	return min(wanted, left), nil
+}
 
-// slow marks the error of a statement that ran into its limit.
+// slow marks the error of a measurement that ran into its limit.
 func slow(err error, limit time.Duration) error {
 	const cancelled = "57014"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != cancelled {
 		return err
 	}
 	return fmt.Errorf("%w: %w (the limit is %s); give the function a longer timeout, "+
-		"and see whether a long transaction or a replication slot keeps vacuum from its work", outbox.ErrTooSlow, err, limit.Round(time.Millisecond))
+		"and see whether a long transaction or a replication slot keeps vacuum from its work", outbox.ErrTooSlow, err, limit)
 }
 
 // add adds a transaction that measures. What it returns is filled when the
 // pipeline has run.
-func (s *LagStore) add(p *pipeline, scan outbox.LagScan) *outbox.Measurement {
+func (s *LagStore) add(p *pipeline, scan outbox.LagScan, limit time.Duration) *outbox.Measurement {
 	measured := &outbox.Measurement{}
-	limit := int64(s.config.CountLimit)
+	most, within := int8Param(int64(s.config.CountLimit)), int8Param(limit.Milliseconds())
+	next := func(measuring step, sql string, params ...param) {
+		p.add(step{name: "limit the next statement"}, s.queries.limit, within)
+		p.add(measuring, sql, params...)
+	}
 	p.add(step{name: beginStep}, s.queries.begin)
-	p.add(step{name: "settings"}, s.queries.settings, int8Param(scan.Limit.Milliseconds()))
+	p.add(step{name: "settings"}, s.queries.settings, within)
 	p.add(step{
 		name: "measure pending rows",
 		cols: func(columns []pgconn.FieldDescription) error { return requireZone(columns[0]) },
 		row:  func(r row) error { pending(measured, r); return nil },
-	}, s.queries.pending, int8Param(scan.After), textParam(s.config.Bus), int8Param(limit))
-	p.add(step{
+	}, s.queries.pending, int8Param(scan.After), textParam(s.config.Bus), most)
+	next(step{
 		name: "count failed events",
 		row:  func(r row) error { measured.Failed = int(r.int8(0)); return nil },
-	}, s.queries.failed, int8Param(limit))
-	p.add(step{
+	}, s.queries.failed, most)
+	next(step{
 		name: "find the oldest published row",
 		row: func(r row) error {
 			measured.OldestPublished, _ = r.time(0)
@@ -89,11 +112,11 @@ func (s *LagStore) add(p *pipeline, scan outbox.LagScan) *outbox.Measurement {
 			return nil
 		},
 	}, s.queries.published, timeParam(scan.PublishedSince))
-	p.add(step{
+	next(step{
 		name: "count dead rows",
 		row:  func(r row) error { measured.DeadRows = r.int8(0); return nil },
 	}, s.queries.dead, textParam(s.config.Table.String()))
-	p.add(step{
+	next(step{
 		name: "find the oldest transaction",
 		row:  func(r row) error { transactions(measured, r); return nil },
 	}, s.queries.transactions)
@@ -112,8 +135,19 @@ func pending(measured *outbox.Measurement, r row) {
 func transactions(measured *outbox.Measurement, r row) {
 	measured.OldestTransactionAge = r.age(3, 0)
 	measured.Took = r.age(3, 2)
-	if !r.bool(1) {
-		measured.Unseen = "the transactions of other users are not seen: " +
-			"have an administrator run GRANT pg_read_all_stats TO outbox_lag, outbox_admin"
+	measured.Unseen = unseen(r.bool(1), r.bool(4))
+}
+
+// unseen says what a measurement is blind to, and what to do about it.
+func unseen(seesAll, standby bool) string {
+	var what []string
+	if standby {
+		what = append(what, "this is a standby: it counts no dead rows, its transactions are its own, and what it has not replayed yet is no lag to it: "+
+			"use the endpoint of the writer")
 	}
+	if !seesAll {
+		what = append(what, "the transactions of other users are not seen: "+
+			"have an administrator run GRANT pg_read_all_stats TO outbox_lag, outbox_admin")
+	}
+	return strings.Join(what, "; ")
 }

@@ -106,6 +106,24 @@ func TestAMeasurementBehindManyPublishedRowsCostsLittle(t *testing.T) {
 	require.Len(t, walks(pending), 2, "the first row, and what is lag")
 }
 
+// They are few among many that flow, or there are none.
+func TestRowsOfPausedBusesAreNotWalkedToThroughAllOthers(t *testing.T) {
+	t.Parallel()
+
+	const limit = 100
+	db := newLagDatabase(t)
+	db.Exec(t, withoutVacuum+insert+"NULL FROM generate_series(1, 20000) AS n")
+	db.Exec(t, "INSERT INTO outbox_paused (topic) VALUES ('another')")
+
+	whole := newLagPlanner(t, db, "auto").pending.explainWith(t, fmt.Sprintf("(%d, 'events', %d)", int64(front), limit))
+
+	var rows []float64
+	for _, walk := range walks(whole) {
+		rows = append(rows, walk.Rows)
+	}
+	require.ElementsMatch(t, []float64{1, limit + 1, 2 * limit}, rows, "the first row, lag, and what is looked at for paused rows")
+}
+
 // walks are the scans of the pending index that took place.
 func walks(whole plan) (taken []plan) {
 	for _, node := range whole.all() {

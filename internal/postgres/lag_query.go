@@ -8,6 +8,8 @@ var (
 	lagBeginSQL string
 	//go:embed query/lag_settings.sql
 	lagSettingsSQL string
+	//go:embed query/lag_limit.sql
+	lagLimitSQL string
 	//go:embed query/lag_pending.sql
 	lagPendingSQL string
 	//go:embed query/lag_failed.sql
@@ -22,13 +24,14 @@ var (
 
 // lagQueries are the statements for one table.
 type lagQueries struct {
-	begin, settings, pending, failed, published, dead, transactions string
+	begin, settings, limit, pending, failed, published, dead, transactions string
 }
 
 func newLagQueries(table Table) lagQueries {
 	return lagQueries{
 		begin:        table.statement(lagBeginSQL),
 		settings:     table.statement(lagSettingsSQL),
+		limit:        table.statement(lagLimitSQL),
 		pending:      table.statement(lagPendingSQL),
 		failed:       table.statement(lagFailedSQL),
 		published:    table.statement(lagPublishedSQL),

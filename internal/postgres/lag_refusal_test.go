@@ -4,13 +4,11 @@ import (
 	"context"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/outbox"
-	"outboxrelay/internal/postgres"
 )
 
 func TestSaysWhatToDoWhenAMeasurementIsRefused(t *testing.T) {
@@ -81,25 +79,6 @@ func TestDoesNotWaitLongForATableThatIsBeingChanged(t *testing.T) {
 	}
 }
 
-func TestSaysThatAMeasurementTookTooLong(t *testing.T) {
-	t.Parallel()
-
-	db := newLagDatabase(t)
-	db.Exec(t, `ALTER TABLE outbox RENAME TO rows;
-		CREATE VIEW outbox AS SELECT seq, topic, created_at, deliver_after, published_at FROM rows, LATERAL pg_sleep(10) AS s;
-		GRANT SELECT ON outbox TO outbox_lag`)
-	db.Exec(t, "INSERT INTO rows (event_type, payload) VALUES ('a', '{}')")
-	scan := fromFront
-	scan.Limit = 50 * time.Millisecond
-
-	measured, err := db.lagStore().Measure(t.Context(), scan)
-
-	require.Zero(t, measured)
-	require.ErrorIs(t, err, outbox.ErrTooSlow)
-	require.ErrorContains(t, err, "the limit is 50ms")
-	require.ErrorContains(t, err, "give the function a longer timeout")
-}
-
 func TestNoDatabaseIsNoMeasurement(t *testing.T) {
 	t.Parallel()
 
@@ -122,7 +101,7 @@ func TestASessionThatIsEndedGivesNoMeasurement(t *testing.T) {
 		require.Equal(t, 1, db.TerminateSessions(t)) //nolint:contextcheck // it has the test's
 		return conn, err
 	}
-	store := postgres.NewLagStore(connect, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})
+	store := db.lagStoreOver(connect)
 
 	measured, err := store.Measure(t.Context(), fromFront)
 
@@ -174,11 +153,11 @@ func TestAMeasurementIsOneRoundTripWithoutNames(t *testing.T) {
 	db.pending(t, 3)
 	var line *tap
 	dial := db.dial(func(conn net.Conn) net.Conn { line = &tap{Conn: conn}; return line })
-	store := postgres.NewLagStore(func(ctx context.Context) (*pgx.Conn, error) {
+	store := db.lagStoreOver(func(ctx context.Context) (*pgx.Conn, error) {
 		conn, err := dial(ctx)
 		line.sent.Reset() // the login is over
 		return conn, err
-	}, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})
+	})
 
 	_, err := store.Measure(t.Context(), fromFront)
 
@@ -187,7 +166,7 @@ func TestAMeasurementIsOneRoundTripWithoutNames(t *testing.T) {
 	const terminate = 'X'
 	last := len(messages) - 1
 	require.Equal(t, byte(terminate), messages[last].kind)
-	requireOneRoundTrip(t, messages[:last], 8) // begin, settings, pending, failed, published, dead, transactions, commit
+	requireOneRoundTrip(t, messages[:last], 12) // begin, settings, pending, and with a limit each failed, published, dead, transactions; commit
 	for _, message := range messages {
 		if message.kind == parseMessage {
 			require.Zero(t, message.body[0], "%q", message.body)
@@ -195,7 +174,7 @@ func TestAMeasurementIsOneRoundTripWithoutNames(t *testing.T) {
 	}
 }
 
-func TestMeasuresOnAStandby(t *testing.T) {
+func TestMeasuresOnAStandbyAndSaysSo(t *testing.T) {
 	t.Parallel()
 
 	db := newStandby(t, "outbox_lag")
@@ -203,4 +182,7 @@ func TestMeasuresOnAStandby(t *testing.T) {
 	measured := db.measure(t)
 
 	require.Zero(t, measured.Unpublished)
+	require.Contains(t, measured.Unseen, "this is a standby: ")
+	require.Contains(t, measured.Unseen, "use the endpoint of the writer")
+	require.NotContains(t, measured.Unseen, "GRANT")
 }

@@ -28,8 +28,10 @@ func newLagDatabase(t *testing.T) *database {
 }
 
 // lagStore measures public.outbox, and "events" is the bus of rows without one.
-func (d *database) lagStore() *postgres.LagStore {
-	return postgres.NewLagStore(d.connect, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})
+func (d *database) lagStore() *postgres.LagStore { return d.lagStoreOver(d.connect) }
+
+func (d *database) lagStoreOver(connect func(context.Context) (*pgx.Conn, error)) *postgres.LagStore {
+	return postgres.NewLagStore(connect, postgres.LagConfig{Table: publicOutbox, Bus: "events", CountLimit: limit})
 }
 
 func (d *database) measure(t *testing.T) outbox.Measurement {
@@ -123,7 +125,7 @@ func TestCountsStopAtTheirLimit(t *testing.T) {
 		db.insert(t, 1, limit-1, "1 hour", "")
 		db.insert(t, limit, 1, "2 hours", "")
 		db.insert(t, limit+1, rows-limit, "1 day", "")
-		db.insert(t, 1001, rows, "1 day", "paused")
+		db.insert(t, -1000, rows, "1 day", "paused")
 		db.Exec(t, "INSERT INTO outbox_paused VALUES ('paused')")
 		db.Exec(t, "INSERT INTO outbox_failed (seq, error_code, error_message) SELECT n, '', '' FROM generate_series(1, $1::int) AS n", rows)
 
@@ -135,6 +137,20 @@ func TestCountsStopAtTheirLimit(t *testing.T) {
 		require.Equal(t, limit, lag.Failed)
 		requireAge(t, 2*time.Hour, lag.OldestUnpublishedAge)
 	}
+}
+
+// They may be few among millions that flow, and are not walked to.
+func TestLooksForPausedRowsAmongTheFirstThatAreDue(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	db.Exec(t, "INSERT INTO outbox_paused VALUES ('paused')")
+	db.insert(t, 1, 2*limit-1, "1 hour", "")
+	db.insert(t, 101, 3, "1 hour", "paused")
+	require.Equal(t, 1, db.measure(t).Paused)
+
+	db.Exec(t, "UPDATE outbox SET deliver_after = now() + interval '1 hour' WHERE seq <= 2")
+	require.Equal(t, 3, db.measure(t).Paused, "what is not due does not count")
 }
 
 // What the claim leaves to a paused bus is counted as paused, all else as lag.
@@ -335,20 +351,47 @@ func TestFindsTheOldestTransactionOfOthers(t *testing.T) {
 	require.Zero(t, db.measure(t).OldestTransactionAge)
 }
 
+func newLagDatabaseOn(t *testing.T, settings map[string]string) *database {
+	t.Helper()
+	db := newDatabaseOn(t, postgrestest.NewServer(t, postgrestest.Options{Settings: settings}))
+	db.login = db.CreateLogin(t, "outbox_lag")
+	return db
+}
+
 func TestAPreparedTransactionIsOne(t *testing.T) {
 	t.Parallel()
 
-	server := postgrestest.NewServer(t, postgrestest.Options{Settings: map[string]string{"max_prepared_transactions": "2"}})
-	made := postgrestest.New(t, postgrestest.On(server), postgrestest.Schema(postgres.Schema(publicOutbox)))
-	db := &database{made, made.CreateLogin(t, "outbox_lag")}
+	db := newLagDatabaseOn(t, map[string]string{"max_prepared_transactions": "2"})
+	prepare := func(db *database, name string) {
+		db.Exec(t, "BEGIN; CREATE TABLE more (); PREPARE TRANSACTION '"+name+"'")
+		t.Cleanup(func() { db.Exec(t, "ROLLBACK PREPARED '"+name+"'") })
+	}
+	prepare(newDatabaseOn(t, db.Server), "elsewhere")
 	require.Zero(t, db.measure(t).OldestTransactionAge)
-	db.Exec(t, "BEGIN; CREATE TABLE more (); PREPARE TRANSACTION 'forgotten'")
-	t.Cleanup(func() { db.Exec(t, "ROLLBACK PREPARED 'forgotten'") })
+	prepare(db, "here")
 	since := db.clock(t)
 	before := db.clock(t)
 
 	require.GreaterOrEqual(t, db.measure(t).OldestTransactionAge, before.Sub(since))
 	require.Positive(t, db.measure(t).OldestTransactionAge)
+}
+
+// It is at work on a table that takes it minutes.
+func TestAnAutomaticVacuumIsNone(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabaseOn(t, map[string]string{
+		"autovacuum_naptime": "1", "autovacuum_vacuum_cost_delay": "100ms", "autovacuum_vacuum_cost_limit": "1",
+	})
+	db.Exec(t, "CREATE TABLE more WITH (fillfactor = 10) AS SELECT repeat('x', 500) FROM generate_series(1, 2000); DELETE FROM more")
+	const vacuum = `SELECT min(a.xact_start) FROM pg_stat_progress_vacuum AS p JOIN pg_stat_activity AS a USING (pid)
+		WHERE p.relid = 'more'::regclass AND a.backend_type = 'autovacuum worker'`
+	require.Eventually(t, func() bool { return db.text(t, vacuum) != "NULL" }, patience, tick)
+	since := db.text(t, vacuum)
+
+	require.Zero(t, db.measure(t).OldestTransactionAge)
+
+	require.Equal(t, since, db.text(t, vacuum), "it was at work all the time")
 }
 
 // A login as a user's who was not given pg_read_all_stats.
@@ -429,9 +472,10 @@ func TestDefaultsDoNotDisturbAMeasurement(t *testing.T) {
 
 	db := newLagDatabase(t)
 	db.insert(t, 1, 4, "1 hour", "")
+	db.slowDown(t, 0.1)
 	for setting, value := range map[string]string{
 		"default_transaction_isolation": "serializable", "default_transaction_deferrable": "on",
-		"idle_in_transaction_session_timeout": "1", "timezone": "'Asia/Tokyo'", "datestyle": "'German'", "search_path": "''",
+		"statement_timeout": "200", "idle_in_transaction_session_timeout": "1", "timezone": "'Asia/Tokyo'", "datestyle": "'German'", "search_path": "''",
 	} {
 		db.Exec(t, "ALTER ROLE "+db.login.Name+" SET "+setting+" = "+value)
 	}
@@ -454,7 +498,7 @@ func TestLimitsAreInForceInAMeasurement(t *testing.T) {
 			current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
 			current_setting('transaction_timeout', true), current_setting('transaction_read_only'), current_setting('jit')) AS topic FROM rows;
 		GRANT SELECT ON outbox TO outbox_lag`)
-	for setting, value := range map[string]string{"transaction_timeout": "130s", "": ""} { // since PostgreSQL 17
+	for setting, value := range map[string]string{"transaction_timeout": "70s", "": ""} { // since PostgreSQL 17
 		db.Exec(t, "INSERT INTO outbox_paused (topic) SELECT concat_ws(' ', '1min', '2s', '10s', nullif($2::text, ''), 'on', 'off') "+
 			"WHERE ($1::text = '') = (current_setting('transaction_timeout', true) IS NULL)", setting, value)
 	}

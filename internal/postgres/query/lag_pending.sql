@@ -14,6 +14,11 @@
 -- the backoff. Without a paused bus nothing is walked to count theirs, and with
 -- all of them paused nothing to count the others.
 --
+-- However few rows of paused buses there are, no more than twice $3 rows that are
+-- due are looked at for them: they may be few among millions. The first that flow
+-- are looked for as far as it takes, since the oldest may be behind any number of
+-- rows that are paused or not due; that ends at the first $3, and one more.
+--
 -- The greatest seq is that of the same snapshot: where nothing is pending, all
 -- rows to come have a greater one, but for those that commit late.
 --
@@ -56,12 +61,14 @@ SELECT min(created_at) AS created_at,
                 FOR KEY SHARE OF start) IS NOT NULL AS is_lower_bound,
        (SELECT count(*)
         FROM (SELECT
-              FROM due, (SELECT) AS start
+              FROM (SELECT flows
+                    FROM due, (SELECT) AS start
+                    WHERE EXISTS (SELECT FROM public.outbox_paused)
+                    ORDER BY published_at, seq
+                    LIMIT 2 * $3::bigint
+                    FOR KEY SHARE OF start) AS d
               WHERE flows IS NOT TRUE
-                AND EXISTS (SELECT FROM public.outbox_paused)
-              ORDER BY published_at, seq
-              LIMIT $3::bigint
-              FOR KEY SHARE OF start) AS p) AS paused,
+              LIMIT $3::bigint) AS p) AS paused,
        coalesce((SELECT f.seq FROM first f)::bigint, 9223372036854775807) AS first,
        coalesce((SELECT o.seq
                  FROM public.outbox AS o

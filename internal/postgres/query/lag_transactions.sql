@@ -1,6 +1,8 @@
 -- Finds the oldest transaction in this database that vacuum may have to wait for:
--- of another session, which may be replication's, or a prepared one. Vacuum does
--- not wait for its own workers.
+-- of another session, or a prepared one. Vacuum does not wait for its own workers.
+-- It may also have to wait for a replication slot, or for a standby with
+-- hot_standby_feedback, which have no transaction whose age could be told: the
+-- dead rows show that.
 --
 -- Who is no member of pg_read_all_stats does not see since when the transactions
 -- of other users are open. The statement is the last one, and says how long the
@@ -17,4 +19,5 @@ SELECT (SELECT min(since)
               WHERE database = current_database()) AS t) AS oldest_since,
        pg_has_role('pg_read_all_stats', 'USAGE') AS sees_all,
        now() AS began_at,
-       clock_timestamp() AS measured_at
+       clock_timestamp() AS measured_at,
+       pg_is_in_recovery() AS standby

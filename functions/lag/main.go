@@ -28,9 +28,10 @@ func (f *function) handle(ctx context.Context, _ json.RawMessage) (wire.LagAnswe
 	if err != nil {
 		return wire.LagAnswer{}, &LagError{err}
 	}
-	if err := f.emitter.Emit(time.Now(), metrics(lag)...); err != nil {
+	answer := wire.NewLagAnswer(lag)
+	if err := f.emitter.Emit(time.Now(), metrics(answer)...); err != nil {
 		return wire.LagAnswer{}, &LagError{err}
 	}
-	f.log.InfoContext(ctx, "lag measured", summary(lag)...)
-	return wire.NewLagAnswer(lag), nil
+	f.log.InfoContext(ctx, "lag measured", answer.Fields()...)
+	return answer, nil
 }

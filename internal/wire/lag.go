@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"reflect"
 	"time"
 
 	"outboxrelay/internal/outbox"
@@ -21,16 +22,26 @@ type LagAnswer struct {
 // NewLagAnswer puts a lag into its JSON form.
 func NewLagAnswer(lag outbox.Lag) LagAnswer {
 	return LagAnswer{
-		OldestUnpublishedAgeSeconds: Seconds(lag.OldestUnpublishedAge),
+		OldestUnpublishedAgeSeconds: seconds(lag.OldestUnpublishedAge),
 		Unpublished:                 lag.Unpublished,
 		UnpublishedIsLowerBound:     lag.UnpublishedIsLowerBound,
 		Failed:                      lag.Failed,
 		Paused:                      lag.Paused,
-		OldestPublishedAgeSeconds:   Seconds(lag.OldestPublishedAge),
+		OldestPublishedAgeSeconds:   seconds(lag.OldestPublishedAge),
 		DeadRows:                    lag.DeadRows,
-		OldestTransactionAgeSeconds: Seconds(lag.OldestTransactionAge),
+		OldestTransactionAgeSeconds: seconds(lag.OldestTransactionAge),
 	}
 }
 
-// Seconds is a duration as answers and metrics have it: to the millisecond.
-func Seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+// Fields are the members of the answer, by their names in JSON, as a line of the
+// log takes them.
+func (a LagAnswer) Fields() (fields []any) {
+	value := reflect.ValueOf(a)
+	for i := range value.NumField() {
+		fields = append(fields, value.Type().Field(i).Tag.Get("json"), value.Field(i).Interface())
+	}
+	return fields
+}
+
+// seconds is a duration as answers and metrics have it: to the millisecond.
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

@@ -44,7 +44,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.outbox_paused TO outbox_admin;
 GRANT SELECT ON public.outbox_schema TO outbox_admin;
 
 -- How long the transactions of others have been open is shown to members of
--- pg_read_all_stats. Who may not grant it leaves that to who may.
+-- pg_read_all_stats. So are the statements of all users of the server, with the
+-- literals in them. You may leave the grant out: the age of the oldest
+-- transaction is then that of the functions' own and of prepared ones, and they
+-- warn of it. Who may not grant it leaves that to who may.
 DO $$
 BEGIN
     IF NOT (pg_has_role('outbox_lag', 'pg_read_all_stats', 'MEMBER')

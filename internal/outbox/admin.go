@@ -29,6 +29,9 @@ type AdminResult struct {
 	// Events are the changed ones; of List, those that would be. In the order
 	// of Seq.
 	Events []FailedEvent
+	// Kept are the numbers of those that something in the database kept from
+	// being changed, such as a trigger. To repeat the change does not help.
+	Kept []int64
 }
 
 // List returns what Redrive or Discard would take, and changes nothing.
@@ -68,7 +71,7 @@ func (a *Admin) change(
 			return nil
 		}
 		changed, err := apply(session, ctx, seqsOf(found.Events))
-		result.Events = only(found.Events, changed)
+		result.Events, result.Kept = part(found.Events, changed)
 		result.Changed = len(result.Events)
 		return err
 	})
@@ -80,15 +83,16 @@ func (a *Admin) change(
 
 // complete is an error where what was asked for by id is not there.
 func (f Found) complete() error {
-	if f.MissingCount == 0 {
+	if len(f.Missing) == 0 {
 		return nil
 	}
+	const most = 10
 	more := ""
-	if f.MissingCount > len(f.Missing) {
-		more = fmt.Sprintf(" and %d more", f.MissingCount-len(f.Missing))
+	if len(f.Missing) > most {
+		more = fmt.Sprintf(" and %d more", len(f.Missing)-most)
 	}
 	return fmt.Errorf("not in the failed table: %s%s; leave out what was redriven or discarded already, list shows what is there",
-		strings.Join(f.Missing, ", "), more)
+		strings.Join(f.Missing[:min(most, len(f.Missing))], ", "), more)
 }
 
 func seqsOf(events []FailedEvent) []int64 {
@@ -99,19 +103,21 @@ func seqsOf(events []FailedEvent) []int64 {
 	return seqs
 }
 
-// only returns the events of these seqs.
-func only(events []FailedEvent, seqs []int64) []FailedEvent {
+// part tells the events of these seqs from the others, of which it returns the
+// seq.
+func part(events []FailedEvent, seqs []int64) (changed []FailedEvent, kept []int64) {
 	wanted := make(map[int64]bool, len(seqs))
 	for _, seq := range seqs {
 		wanted[seq] = true
 	}
-	kept := make([]FailedEvent, 0, len(seqs))
 	for _, event := range events {
 		if wanted[event.Seq] {
-			kept = append(kept, event)
+			changed = append(changed, event)
+		} else {
+			kept = append(kept, event.Seq)
 		}
 	}
-	return kept
+	return changed, kept
 }
 
 // Pause makes the relay leave a bus alone, or all of them ("*"), from the next
@@ -163,22 +169,22 @@ func notPaused(bus string, paused []PausedBus) error {
 // Status is how things stand.
 type Status struct {
 	Lag      Lag
+	LagError error // not nil: the lag could not be measured
 	Paused   []PausedBus
 	FailedBy []FailedBy // the most frequent codes, of CountMost events at most
 }
 
-// Status measures the lag and lists the paused buses.
+// Status measures the lag and lists the paused buses. Those are known also where
+// the lag is not, which is when they are asked for most.
 func (a *Admin) Status(ctx context.Context) (status Status, err error) {
 	err = a.with(ctx, func(ctx context.Context, session AdminSession) error {
 		status.Paused, status.FailedBy, err = session.Overview(ctx)
 		return err
 	})
-	if err == nil {
-		status.Lag, err = a.lag.Measure(ctx)
-	}
 	if err != nil {
 		return Status{}, err
 	}
+	status.Lag, status.LagError = a.lag.Measure(ctx)
 	return status, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,7 +144,7 @@ func TestAChangeReportsWhatHasChanged(t *testing.T) {
 		return outbox.Found{Events: failedEvents(1, 2, 3), Matched: 7}, nil
 	}}
 	admin := outbox.NewAdmin(store, nil)
-	want := outbox.AdminResult{Matched: 7, Changed: 2, Events: failedEvents(1, 3)}
+	want := outbox.AdminResult{Matched: 7, Changed: 2, Events: failedEvents(1, 3), Kept: []int64{2}}
 
 	result, err := admin.Redrive(t.Context(), everyFailed)
 	require.NoError(t, err)
@@ -170,12 +171,12 @@ func TestNothingIsChangedWhereAnIDIsMissing(t *testing.T) {
 	t.Parallel()
 
 	store := &fakeAdmin{find: func(bool) (outbox.Found, error) {
-		return outbox.Found{Events: failedEvents(1), Matched: 1, Missing: []string{"a", "b"}, MissingCount: 5}, nil
+		return outbox.Found{Events: failedEvents(1), Matched: 1, Missing: strings.Split("a b c d e f g h i j k l", " ")}, nil
 	}}
 
 	result, err := outbox.NewAdmin(store, nil).Discard(t.Context(), everyFailed)
 
-	require.ErrorContains(t, err, "not in the failed table: a, b and 3 more; ")
+	require.ErrorContains(t, err, "not in the failed table: a, b, c, d, e, f, g, h, i, j and 2 more; ")
 	require.Zero(t, result)
 	require.Equal(t, 1, store.closed)
 }
@@ -229,16 +230,30 @@ func TestStatusPutsTheLagBesideThePausesAndCodes(t *testing.T) {
 	require.Equal(t, 1, store.closed)
 }
 
-func TestThereIsNoStatusWithoutALag(t *testing.T) {
+// That is when an operator needs to know what is paused.
+func TestStatusTellsWhatIsKnownWhereTheLagIsNot(t *testing.T) {
 	t.Parallel()
 
-	store := &fakeAdmin{overview: func() ([]outbox.PausedBus, []outbox.FailedBy, error) {
-		return []outbox.PausedBus{{Bus: "orders"}}, nil, nil
-	}}
+	paused := []outbox.PausedBus{{Bus: "orders"}}
+	store := &fakeAdmin{overview: func() ([]outbox.PausedBus, []outbox.FailedBy, error) { return paused, nil, nil }}
 	broken := errors.New("broken")
 	probe := outbox.NewLagProbe(fakeLag(func() (outbox.Measurement, error) { return outbox.Measurement{}, broken }), slog.New(slog.DiscardHandler))
 
 	status, err := outbox.NewAdmin(store, probe).Status(t.Context())
+
+	require.NoError(t, err)
+	require.ErrorIs(t, status.LagError, broken)
+	status.LagError = nil
+	require.Equal(t, outbox.Status{Paused: paused}, status)
+}
+
+func TestThereIsNoStatusWithoutThePauses(t *testing.T) {
+	t.Parallel()
+
+	broken := errors.New("broken")
+	store := &fakeAdmin{overview: func() ([]outbox.PausedBus, []outbox.FailedBy, error) { return nil, nil, broken }}
+
+	status, err := outbox.NewAdmin(store, nil).Status(t.Context())
 
 	require.ErrorIs(t, err, broken)
 	require.Zero(t, status)

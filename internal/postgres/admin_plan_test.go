@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,8 +12,7 @@ import (
 
 // adminPlans are the indexes by which the statements of an operator's actions
 // read, each as often as it stands there. The present ones read the outbox and
-// no failed events, the others failed events and not the outbox. (How failed
-// events are counted is for the planner to say: only some filters have an index.)
+// no failed events, the others failed events and not the outbox.
 var adminPlans = map[string]struct {
 	types          string
 	params         []string
@@ -25,6 +25,19 @@ var adminPlans = map[string]struct {
 	"discard": {"(bigint[])", seqParams, none, map[string]int{"outbox_failed_pkey": 1}},
 }
 
+// adminWalks are statements that may have to look at every failed event, once: no
+// index has the ids, and only some filters have one.
+var adminWalks = map[string]struct {
+	types  string
+	params []string
+}{
+	"count": {filterTypes, filterParams},
+	"known": {"(text[])", []string{"('{00000000-0000-0000-0000-000000100007}')", "('" + manyIDs + "')"}},
+}
+
+// manyIDs are as many as may be named. Half of them are missing.
+var manyIDs = "{" + strings.Join(ids(between(101_501, 102_500)...), ",") + "}"
+
 var none = map[string]int{}
 
 const filterTypes = "(text[], text, text, timestamptz, bigint)"
@@ -33,19 +46,22 @@ var (
 	filterParams = []string{
 		"('{}', '', '', '-infinity', 100)",
 		"('{00000000-0000-0000-0000-000000100007}', '', '', '-infinity', 100)",
+		"('" + manyIDs + "', '', '', '-infinity', 1000)",
 		"('{}', 'order.placed', '', '-infinity', 100)",
 		"('{}', '', 'TooLarge', '2030-01-01', 100)",
 	}
 	seqParams = []string{"('{100001}')", "('{100001,100002,100003}')", "('{" + strings.Repeat("100004,", 999) + "100005}')"}
 )
 
+const failedEvents = 2000
+
 // The statistics of both tables are old.
 func TestAnActionReadsItsIndexesWhateverTheStatisticsSay(t *testing.T) {
 	t.Parallel()
 
-	const failing = `INSERT INTO outbox_failed (seq, id, event_type, payload, created_at, failed_at, error_code, error_message)
+	failing := fmt.Sprintf(`INSERT INTO outbox_failed (seq, id, event_type, payload, created_at, failed_at, error_code, error_message)
 		SELECT 100000 + n, ('00000000-0000-0000-0000-' || lpad((100000 + n)::text, 12, '0'))::uuid, 'order.placed', '{}', now(), now(), 'TooLarge', 'no'
-		FROM generate_series(1, 2000) AS n;`
+		FROM generate_series(1, %d) AS n;`, failedEvents)
 	states := map[string]string{
 		"FailedNeverAnalyzed": failing,
 		"FailedAnalyzedEmpty": "ANALYZE outbox_failed;" + failing,
@@ -64,6 +80,7 @@ func TestAnActionReadsItsIndexesWhateverTheStatisticsSay(t *testing.T) {
 				db.Exec(t, state)
 				for cacheMode, times := range cacheModes(test.floors) {
 					requireAdminPlans(t, db, cacheMode, times)
+					requireAdminWalks(t, db, cacheMode)
 				}
 			})
 		}
@@ -73,14 +90,36 @@ func TestAnActionReadsItsIndexesWhateverTheStatisticsSay(t *testing.T) {
 func requireAdminPlans(t *testing.T, db *database, cacheMode string, times int) {
 	t.Helper()
 	begin, settings, statements := postgres.AdminSQL(publicOutbox)
-	require.Len(t, adminPlans, len(statements))
-	for name, statement := range statements {
-		want := adminPlans[name]
-		planner := newPlannerOf(t, db, cacheMode, begin, settings, want.types, statement)
-		for i := range times {
+	require.Len(t, statements, len(adminPlans)+len(adminWalks))
+	for name, want := range adminPlans {
+		planner := newPlannerOf(t, db, cacheMode, begin, settings, want.types, statements[name])
+		for i := range max(times, len(want.params)) {
 			whole := planner.explainWith(t, want.params[i%len(want.params)])
 			requireScans(t, reading(whole), "outbox", want.outbox)
 			requireScans(t, reading(whole), "outbox_failed", want.failed)
+		}
+		require.NoError(t, planner.conn.Close(t.Context()))
+	}
+}
+
+// requireAdminWalks requires that no failed event is looked at twice, or once for
+// each of the ids.
+func requireAdminWalks(t *testing.T, db *database, cacheMode string) {
+	t.Helper()
+	begin, settings, statements := postgres.AdminSQL(publicOutbox)
+	for name, want := range adminWalks {
+		planner := newPlannerOf(t, db, cacheMode, begin, settings, want.types, statements[name])
+		for i := range 12 {
+			scans := 0
+			for _, node := range planner.explainWith(t, want.params[i%len(want.params)]).all() {
+				require.NotContains(t, node.Node, "Sort")
+				require.NotContains(t, node.Filter, "$", "the parameters are known")
+				require.LessOrEqual(t, int(node.Rows)*node.Loops, failedEvents, "%s of %s", node.Node, name)
+				if node.Relation == "outbox_failed" {
+					scans += node.Loops
+				}
+			}
+			require.Equal(t, 1, scans, name)
 		}
 		require.NoError(t, planner.conn.Close(t.Context()))
 	}

@@ -61,7 +61,7 @@ func (d *database) failed(t *testing.T, n int) {
 }
 
 // ids are those that failed gives to events.
-func ids(seqs ...int) []string {
+func ids[N int | int64](seqs ...N) []string {
 	made := make([]string, len(seqs))
 	for i, seq := range seqs {
 		made[i] = fmt.Sprintf("00000000-0000-0000-0000-%012d", seq)
@@ -240,6 +240,7 @@ func TestCountsOnlyWhatTheDatabaseLetsGo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 3}, failedSeqs(result.Events))
 	require.Equal(t, 2, result.Changed)
+	require.Equal(t, []int64{2}, result.Kept)
 	require.Equal(t, []int64{2}, db.seqs(t, "SELECT seq FROM outbox_failed"))
 }
 
@@ -396,6 +397,11 @@ func TestTheAdminsRoleMayDoNoMore(t *testing.T) {
 	db.pending(t, 1)
 	admin := db.asAdmin(t)
 	admin.requireNoRight(t,
+		"SELECT payload FROM outbox",
+		"SELECT headers FROM outbox",
+		"SELECT event_type FROM outbox",
+		"SELECT last_error FROM outbox",
+		"SELECT seq FROM outbox FOR UPDATE",
 		"UPDATE outbox SET published_at = now()",
 		"UPDATE outbox SET payload = '{}'",
 		"UPDATE outbox SET retry_at = NULL",
@@ -407,9 +413,14 @@ func TestTheAdminsRoleMayDoNoMore(t *testing.T) {
 		"UPDATE outbox_failed SET times_failed = 0",
 		"UPDATE outbox_failed SET id = gen_random_uuid()",
 		"TRUNCATE outbox_failed",
-		"UPDATE outbox_redriven SET redriven_at = now()",
+		"UPDATE outbox_redriven SET seq = 0",
+		"UPDATE outbox_redriven SET times_failed = 0",
 		"DELETE FROM outbox_redriven",
+		"INSERT INTO outbox_paused (topic, since) VALUES ('*', now())",
+		"UPDATE outbox_paused SET since = now()",
+		"UPDATE outbox_paused SET topic = '*'",
 		"TRUNCATE outbox_paused",
+		"SELECT version FROM outbox_schema",
 		"INSERT INTO outbox_schema (version) VALUES (9)",
 		"DELETE FROM outbox_schema",
 		"ALTER TABLE outbox ADD COLUMN more int",

@@ -18,7 +18,7 @@ func explain(table Table, role string, err error) error {
 		return err
 	}
 	state := stateOf(err, pg)
-	if hint := hint(table, role, state); hint != "" {
+	if hint := hint(table, role, state, stepOf(err)); hint != "" {
 		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	if unreadable(err, state) {
@@ -33,7 +33,7 @@ func explain(table Table, role string, err error) error {
 // stateOf returns the error's SQLSTATE. A standby has an own way to say that it
 // takes no writes: it does not know how to begin a transaction that does.
 func stateOf(err error, pg *pgconn.PgError) string {
-	if step, ok := errors.AsType[*stepError](err); ok && step.step == beginStep && pg.Code == "0A000" {
+	if stepOf(err) == beginStep && pg.Code == "0A000" {
 		return readOnly
 	}
 	return pg.Code
@@ -41,8 +41,16 @@ func stateOf(err error, pg *pgconn.PgError) string {
 
 const readOnlyHint = "the connection leads to a read-only server: use the endpoint of the writer"
 
-// hint says what an operator can do about a SQLSTATE.
-func hint(table Table, role, state string) string {
+// stepOf names the statement that failed; empty: it is none in particular.
+func stepOf(err error) string {
+	if step, ok := errors.AsType[*stepError](err); ok {
+		return step.step
+	}
+	return ""
+}
+
+// hint says what an operator can do about a SQLSTATE that a statement has met.
+func hint(table Table, role, state, step string) string {
 	switch state {
 	case undefinedTable:
 		return fmt.Sprintf("bring the tables of %s up to date (invoke migrate, or apply what make schema prints) or correct OUTBOX_TABLE", table)
@@ -54,6 +62,11 @@ func hint(table Table, role, state string) string {
 		return readOnlyHint
 	case idleInTransaction:
 		return silence(role)
+	case uniqueViolation:
+		if step == failStep {
+			return fmt.Sprintf("%s has an event of that number (seq) already, which keeps the pending one where it is: "+
+				"discard it with the function admin, or give one of them another number", table.companion("_failed"))
+		}
 	}
 	return ""
 }
@@ -70,8 +83,7 @@ func silence(role string) string {
 // unreadable reports a claim that met a row whose text the server cannot make:
 // it is too long for a value, or out of the client encoding's range.
 func unreadable(err error, state string) bool {
-	step, ok := errors.AsType[*stepError](err)
-	return ok && step.step == claimStep && (class(state) == "22" || class(state) == "54")
+	return stepOf(err) == claimStep && (class(state) == "22" || class(state) == "54")
 }
 
 // refused tells statements that fail by their content from those that fail by

@@ -43,11 +43,11 @@ func LagSQL(table Table) (begin, settings, pending, failed, published string) {
 }
 
 // AdminSQL returns the statements of an operator's actions that read the outbox
-// or its failed table by an index, and those before them.
+// or its failed table, and those before them, with a limit of a minute.
 func AdminSQL(table Table) (begin, settings string, statements map[string]string) {
 	queries := newAdminQueries(table)
-	return queries.begin, queries.settings, map[string]string{
-		"find": queries.find, "lock": queries.lock,
+	return queries.begin, strings.ReplaceAll(queries.settings, "$1", "60000"), map[string]string{
+		"find": queries.find, "lock": queries.lock, "count": queries.count, "known": queries.known,
 		"present": queries.present, "redrive": queries.redrive, "discard": queries.discard,
 	}
 }

@@ -56,7 +56,7 @@ func (l link) Close(ctx context.Context) {
 // commit is the step that ends a transaction. The server answers it with a
 // rollback, and no error, where the transaction has failed.
 func commit(committed func()) step {
-	return step{name: "commit", done: func(tag pgconn.CommandTag) error {
+	return step{name: commitStep, done: func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
 			return fmt.Errorf("the server answered %q", tag)
 		}

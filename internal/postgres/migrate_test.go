@@ -569,14 +569,15 @@ func TestMigratesATableOfAnyName(t *testing.T) {
 	}
 }
 
-// The history of an event that was moved back is counted on.
+// The history of an event that was moved back is counted on, and not that of
+// another one that had its number.
 func TestAnEventThatFailsAgainCountsOn(t *testing.T) {
 	t.Parallel()
 
 	db := newDatabase(t)
 	db.pending(t, 2)
-	db.Exec(t, `INSERT INTO outbox_redriven (seq, attempts, failed_at, error_code, error_message, times_failed)
-		SELECT 2, 1, now(), 'a', 'b', n FROM generate_series(1, 3) AS n`)
+	db.Exec(t, `INSERT INTO outbox_redriven (seq, id, attempts, failed_at, error_code, error_message, times_failed)
+		SELECT o.seq, CASE seq WHEN 2 THEN id ELSE gen_random_uuid() END, 1, now(), 'a', 'b', n FROM outbox AS o, generate_series(1, 3) AS n`)
 	session := db.session(t)
 	require.Len(t, claim(t, session, everything).Events, 2)
 

@@ -21,6 +21,7 @@ type plan struct {
 	Relationship string  `json:"Parent Relationship"`
 	Relation     string  `json:"Relation Name"`
 	Index        string  `json:"Index Name"`
+	Filter       string  `json:"Filter"`
 	Rows         float64 `json:"Actual Rows"` // by loop; since PostgreSQL 18 with a fraction
 	Loops        int     `json:"Actual Loops"`
 	Hit          int     `json:"Shared Hit Blocks"`

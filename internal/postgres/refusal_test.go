@@ -96,6 +96,7 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 		"TRUNCATE outbox",
 		"SELECT nextval('outbox_seq_seq')",
 		"SELECT payload FROM outbox_failed",
+		"SELECT error_message FROM outbox_redriven",
 		"UPDATE outbox_failed SET error_code = ''",
 		"DELETE FROM outbox_failed",
 		"INSERT INTO outbox_paused (topic) VALUES ('*')",

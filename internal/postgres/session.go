@@ -8,8 +8,10 @@ import (
 
 // Steps that errors are told apart by.
 const (
-	beginStep = "begin"
-	claimStep = "claim batch"
+	beginStep  = "begin"
+	claimStep  = "claim batch"
+	failStep   = "move events to the failed table"
+	commitStep = "commit"
 )
 
 // session is one connection and the transaction of its current batch.

@@ -20,7 +20,7 @@ func (s *session) addSettlement(p *pipeline, settlement outbox.Settlement) chang
 		p.add(rows.by("defer events"), s.store.queries.postpone, deferrals(settlement.Deferred)...)
 	}
 	if len(settlement.Failed) > 0 {
-		p.add(rows.by("move events to the failed table"), s.store.queries.fail, failures(settlement.Failed)...)
+		p.add(rows.by(failStep), s.store.queries.fail, failures(settlement.Failed)...)
 	}
 	return rows
 }

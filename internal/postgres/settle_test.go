@@ -374,3 +374,26 @@ func TestAChangeThatATriggerUndoesIsReported(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{2, 3}, receipt.Missing)
 }
+
+// As after TRUNCATE RESTART IDENTITY, or where failed events were copied back by
+// hand. The relay names the event.
+func TestSaysWhatToDoWhereTheFailedTableHasTheNumber(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.pending(t, 1)
+	db.failed(t, 1)
+	session := db.session(t)
+	claim(t, session, everything)
+
+	_, _, err := session.Settle(t.Context(), outbox.Settlement{Failed: []outbox.Failure{{Seq: 1}}}, nil)
+
+	require.ErrorIs(t, err, outbox.ErrRefused)
+	require.ErrorContains(t, err, `"public"."outbox_failed" has an event of that number (seq) already, which keeps the pending one where it is: `+
+		"discard it with the function admin, or give one of them another number")
+	_, err = db.admin(t).Discard(t.Context(), all)
+	require.NoError(t, err)
+	session.Close(t.Context())
+	db.condemn(t, 1)
+	require.Equal(t, []int64{1}, db.seqs(t, "SELECT seq FROM outbox_failed WHERE error_code = 'MalformedDetail'"))
+}

@@ -113,7 +113,8 @@ const (
 // what its payload holds, also what is no JSON.
 const ownTable = messages + messagesView + `
 	CREATE TABLE outbox_failed (LIKE outbox, failed_at timestamptz, error_code text, error_message text, times_failed int);
-	CREATE TABLE outbox_redriven (seq bigint, id uuid, attempts int, failed_at timestamptz, error_code text, error_message text, times_failed int);
+	CREATE TABLE outbox_redriven (seq bigint, id uuid, attempts int, failed_at timestamptz, error_code text, error_message text, times_failed int,
+		redriven_at timestamptz DEFAULT now(), UNIQUE (seq, times_failed));
 	CREATE TABLE outbox_paused (topic text UNIQUE, reason text, since timestamptz DEFAULT now());
 	DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'outbox_relay') THEN CREATE ROLE outbox_relay; END IF; END $$;
 	GRANT SELECT, DELETE ON outbox TO outbox_relay;

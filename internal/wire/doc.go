@@ -1,3 +1,3 @@
-// Package wire holds what the functions put together in the same way: the log,
-// and the way to the database.
+// Package wire holds what functions have in common on the outside: the log, the
+// way to the database, and the JSON form of the lag.
 package wire

@@ -23,7 +23,7 @@ GRANT INSERT (id, aggregate_type, aggregate_id, event_type, payload, headers, so
 GRANT SELECT, DELETE ON public.outbox TO outbox_relay;
 GRANT UPDATE (retry_at, attempts, last_error, published_at) ON public.outbox TO outbox_relay;
 GRANT INSERT, SELECT (seq) ON public.outbox_failed TO outbox_relay;
-GRANT SELECT (seq, times_failed) ON public.outbox_redriven TO outbox_relay;
+GRANT SELECT (seq, id, times_failed) ON public.outbox_redriven TO outbox_relay;
 GRANT SELECT (topic) ON public.outbox_paused TO outbox_relay;
 
 -- The cleanup locks and deletes rows. Locking needs the right to update a column.
@@ -36,12 +36,13 @@ GRANT SELECT (seq, topic, created_at, deliver_after, published_at) ON public.out
 GRANT SELECT (seq) ON public.outbox_failed TO outbox_lag;
 GRANT SELECT (topic) ON public.outbox_paused TO outbox_lag;
 
--- Operators read everything, move failed events back or discard them, and pause buses.
-GRANT SELECT, INSERT ON public.outbox TO outbox_admin;
+-- The admin function measures the lag, moves failed events back, with all that is
+-- in them, or discards them, and pauses buses.
+GRANT SELECT (seq, id, topic, created_at, deliver_after, published_at), INSERT ON public.outbox TO outbox_admin;
 GRANT SELECT, UPDATE (failed_at), DELETE ON public.outbox_failed TO outbox_admin;
-GRANT SELECT, INSERT ON public.outbox_redriven TO outbox_admin;
-GRANT SELECT, INSERT, UPDATE, DELETE ON public.outbox_paused TO outbox_admin;
-GRANT SELECT ON public.outbox_schema TO outbox_admin;
+GRANT SELECT, INSERT, UPDATE (id, attempts, failed_at, error_code, error_message, redriven_at)
+    ON public.outbox_redriven TO outbox_admin;
+GRANT SELECT, INSERT (topic, reason), UPDATE (reason), DELETE ON public.outbox_paused TO outbox_admin;
 
 -- How long the transactions of others have been open is shown to members of
 -- pg_read_all_stats. So are the statements of all users of the server, with the

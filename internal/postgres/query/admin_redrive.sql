@@ -12,12 +12,15 @@
 --
 -- Each way back is noted, and the next failure counts on from there. A number is
 -- noted once, also where an older relay has failed the event, which did not count.
+-- Where another event had its seq, which is then long gone, what is noted of that
+-- one makes room.
 WITH chosen AS MATERIALIZED (
     SELECT f.seq, f.id, f.event_type, f.payload,
            f.aggregate_type, f.aggregate_id, f.headers, f.source, f.topic, f.created_at, f.deliver_after, f.last_error,
            f.attempts AS attempts_made, f.failed_at, f.error_code, f.error_message,
            greatest(1, f.times_failed,
-                    1 + (SELECT max(r.times_failed) FROM public.outbox_redriven AS r WHERE r.seq = f.seq)) AS times_failed,
+                    1 + (SELECT max(r.times_failed) FROM public.outbox_redriven AS r
+                         WHERE r.seq = f.seq AND r.id::text IS NOT DISTINCT FROM f.id::text)) AS times_failed,
            0 AS attempts,
            NULL::timestamptz AS retry_at,
            NULL::timestamptz AS published_at
@@ -57,6 +60,9 @@ WITH chosen AS MATERIALIZED (
     SELECT c.seq, c.id, coalesce(c.attempts_made, 0), c.failed_at, c.error_code, c.error_message, c.times_failed
     FROM chosen AS c
     WHERE c.seq IN (SELECT t.seq FROM taken AS t)
+    ON CONFLICT (seq, times_failed) DO UPDATE
+    SET id = excluded.id, attempts = excluded.attempts, failed_at = excluded.failed_at,
+        error_code = excluded.error_code, error_message = excluded.error_message, redriven_at = excluded.redriven_at
     RETURNING seq
 ), removed AS (
     DELETE FROM public.outbox_failed AS f

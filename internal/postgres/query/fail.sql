@@ -5,6 +5,7 @@
 -- $3 text[]   each one's error message
 --
 -- An event that was moved back before has failed more than once: its redrives tell.
+-- They are its own if they have its id too: a number may have been given again.
 --
 -- A row is deleted only once it has been kept: should something drop the insert,
 -- it stays pending, and is missed in what this returns.
@@ -24,7 +25,8 @@ WITH condemned AS MATERIALIZED (
     SELECT seq, id, aggregate_type, aggregate_id, event_type, payload, headers, source, topic,
            created_at, deliver_after, retry_at, coalesce(attempts, 0) + 1, code || ': ' || message,
            clock_timestamp(), code, message,
-           1 + coalesce((SELECT max(r.times_failed) FROM public.outbox_redriven AS r WHERE r.seq = c.seq), 0)
+           1 + coalesce((SELECT max(r.times_failed) FROM public.outbox_redriven AS r
+                         WHERE r.seq = c.seq AND r.id::text IS NOT DISTINCT FROM c.id::text), 0)
     FROM condemned AS c
     RETURNING seq
 )

@@ -1,13 +1,6 @@
 package postgres
 
-import (
-	"context"
-	_ "embed"
-
-	"github.com/jackc/pgx/v5"
-
-	"outboxrelay/internal/outbox"
-)
+import _ "embed"
 
 // The statements of an operator's actions, as the files have them.
 var (
@@ -17,8 +10,8 @@ var (
 	adminFindSQL string
 	//go:embed query/admin_count.sql
 	adminCountSQL string
-	//go:embed query/admin_missing.sql
-	adminMissingSQL string
+	//go:embed query/admin_known.sql
+	adminKnownSQL string
 	//go:embed query/admin_columns.sql
 	adminColumnsSQL string
 	//go:embed query/admin_present.sql
@@ -37,26 +30,12 @@ var (
 	adminCodesSQL string
 )
 
-// AdminStore is the outbox as an operator's actions need it. It implements
-// outbox.AdminStore.
-type AdminStore struct {
-	connect func(context.Context) (*pgx.Conn, error)
-	table   Table
-	queries adminQueries
-}
-
 // adminQueries are the statements of an operator's actions for one table.
 type adminQueries struct {
 	begin, settings                    string
-	find, lock, count, missing         string
+	find, lock, count, known           string
 	columns, present, redrive, discard string
 	pause, resume, pausedBuses, byCode string
-}
-
-// NewAdminStore returns a store whose sessions are connections that connect
-// opens. It does not connect yet.
-func NewAdminStore(connect func(context.Context) (*pgx.Conn, error), table Table) *AdminStore {
-	return &AdminStore{connect: connect, table: table, queries: newAdminQueries(table)}
 }
 
 func newAdminQueries(table Table) adminQueries {
@@ -66,7 +45,7 @@ func newAdminQueries(table Table) adminQueries {
 		find:        table.statement(adminFindSQL),
 		lock:        table.statement(adminFindSQL + "\nFOR UPDATE"),
 		count:       table.statement(adminCountSQL),
-		missing:     table.statement(adminMissingSQL),
+		known:       table.statement(adminKnownSQL),
 		columns:     table.statement(adminColumnsSQL),
 		present:     table.statement(adminPresentSQL),
 		redrive:     table.statement(adminRedriveSQL),
@@ -76,13 +55,4 @@ func newAdminQueries(table Table) adminQueries {
 		pausedBuses: table.statement(adminPausedSQL),
 		byCode:      table.statement(adminCodesSQL),
 	}
-}
-
-// Connect implements outbox.AdminStore.
-func (s *AdminStore) Connect(ctx context.Context) (outbox.AdminSession, error) {
-	conn, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &adminSession{link{conn, s.table, "outbox_admin"}, s}, nil
 }

@@ -50,8 +50,7 @@ type Found struct {
 	Events  []FailedEvent
 	Matched int // also beyond the limit; at most CountMost
 
-	Missing      []string // ids that no failed event has: the first ten
-	MissingCount int      // all of them
+	Missing []string // ids of the selection that no failed event has
 }
 
 // FailedEvent is a line of the failed table without what the event carries.

@@ -1,9 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -35,18 +39,28 @@ func (s *adminSession) Find(ctx context.Context, selection outbox.Selection, toC
 		found.Matched = int(r.int8(0))
 		return nil
 	}}, s.store.queries.count, filters(selection, outbox.CountMost)...)
+	known := map[string]bool{}
 	if len(selection.IDs) > 0 {
 		p.add(step{name: "look for missing ids", row: func(r row) error {
-			found.Missing, found.MissingCount = append(found.Missing, r.text(0)), int(r.int8(1))
+			known[r.text(0)] = true
 			return nil
-		}}, s.store.queries.missing, textsParam(selection.IDs))
+		}}, s.store.queries.known, textsParam(selection.IDs))
 	}
 	if !toChange {
 		p.add(commit(nil), "COMMIT")
 	}
-	err := s.run(ctx, p)
+	err := s.runWithin(ctx, findLimit, p)
+	found.Missing = slices.DeleteFunc(slices.Clone(selection.IDs), func(id string) bool { return known[id] })
 	return found, err
 }
+
+const (
+	// adminStatement is how long a statement may take.
+	adminStatement = 15 * time.Second
+	// findLimit bounds Find, of which three statements may have to look at every
+	// failed event.
+	findLimit = 2*adminStatement + callLimit
+)
 
 // filters are the parameters of the statements that select failed events.
 func filters(selection outbox.Selection, limit int) []param {
@@ -141,19 +155,25 @@ func (s *adminSession) addPaused(p *pipeline, paused *[]outbox.PausedBus) {
 func (s *adminSession) begun() *pipeline {
 	p := s.pipeline()
 	p.add(step{name: beginStep}, s.store.queries.begin)
-	p.add(step{name: "settings"}, s.store.queries.settings)
+	p.add(step{name: "settings"}, s.store.queries.settings, int8Param(adminStatement.Milliseconds()))
 	return p
 }
 
-// run adds what an operator can do to an error.
 func (s *adminSession) run(ctx context.Context, p *pipeline) error {
-	err := s.link.run(ctx, p)
+	return s.runWithin(ctx, callLimit, p)
+}
+
+// runWithin adds what an operator can do to an error.
+func (s *adminSession) runWithin(ctx context.Context, limit time.Duration, p *pipeline) error {
+	err := s.link.runWithin(ctx, limit, p)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
 		case "55P03":
 			return fmt.Errorf("%w; another invocation of admin or cleanup is at the same rows: try again", err)
 		case "23514":
 			return fmt.Errorf("%w; a constraint or the lack of a partition for its created_at keeps an event out: make a place for it or leave it out", err)
+		case "42P10":
+			return fmt.Errorf("%w; a table beside %s lacks its primary key: compare it with what make schema prints", err, s.table)
 		case "57014":
 			return fmt.Errorf("%w; choose fewer events, by limit or by narrower filters", err)
 		}
@@ -170,8 +190,23 @@ func (s *adminSession) runAndCommit(ctx context.Context, p *pipeline) error {
 	if err == nil || committed {
 		return nil // an error after the commit changes nothing about it
 	}
-	if _, answered := errors.AsType[*pgconn.PgError](err); answered {
+	if undoneBeforeCommit(err) {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", err, outbox.ErrUncertain)
+}
+
+// undoneBeforeCommit reports that the server refused a statement: it skips the
+// commit then. An error that ends the connection says nothing of the kind. A
+// pooler sends one in the place of any answer, when it has lost its server.
+func undoneBeforeCommit(err error) bool {
+	pg, answered := errors.AsType[*pgconn.PgError](err)
+	if step := stepOf(err); !answered || step == "" || step == commitStep {
+		return false
+	}
+	switch cmp.Or(pg.SeverityUnlocalized, pg.Severity) {
+	case "FATAL", "PANIC":
+		return false
+	}
+	return class(pg.Code) != "08" && !strings.HasPrefix(pg.Code, "57P")
 }

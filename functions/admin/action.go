@@ -9,20 +9,30 @@ import (
 // act does what is asked for and writes a line about it to the log.
 func (f *function) act(ctx context.Context, request request) (any, error) {
 	if request.action == status {
-		current, err := f.admin.Status(ctx)
-		if err != nil {
-			return nil, err
-		}
-		f.log.InfoContext(ctx, "action done", "action", status)
-		return newStatusAnswer(current), nil
+		return f.status(ctx)
 	}
 	result, err := f.change(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	f.log.InfoContext(ctx, "action done", "action", request.action, "dry_run", request.dryRun,
-		"matched", result.Matched, "changed", result.Changed)
+	if len(result.Kept) > 0 {
+		f.log.WarnContext(ctx, "the database kept events from being changed: look for a trigger, a rule or a policy on its tables",
+			"action", request.action, "seqs", result.Kept)
+	}
+	f.log.InfoContext(ctx, "action done", summary(request, result)...)
 	return newAnswer(result), nil
+}
+
+func (f *function) status(ctx context.Context) (any, error) {
+	current, err := f.admin.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if current.LagError != nil {
+		f.log.WarnContext(ctx, "the lag could not be measured", "error", current.LagError)
+	}
+	f.log.InfoContext(ctx, "action done", "action", status)
+	return newStatusAnswer(current), nil
 }
 
 // change does what is asked for. A dry run of a change is a list of what it

@@ -12,6 +12,9 @@ type answer struct {
 	Matched int     `json:"matched"`
 	Changed int     `json:"changed"`
 	Events  []event `json:"events"`
+	// Kept are the numbers of events that something in the database kept from
+	// being changed.
+	Kept []int64 `json:"kept,omitempty"`
 }
 
 // event is a failed event. What it carries is not for an answer.
@@ -33,8 +36,9 @@ type event struct {
 
 // statusAnswer is what status returns.
 type statusAnswer struct {
-	wire.LagAnswer
+	*wire.LagAnswer // left out where there is none
 
+	LagError    string      `json:"lag_error,omitempty"`
 	PausedBuses []pausedBus `json:"paused_buses"`
 	FailedBy    []failedBy  `json:"failed_by"`
 }
@@ -69,14 +73,19 @@ func newAnswer(result outbox.AdminResult) answer {
 			TimesFailed:   e.TimesFailed,
 		}
 	}
-	return answer{Matched: result.Matched, Changed: result.Changed, Events: events}
+	return answer{Matched: result.Matched, Changed: result.Changed, Events: events, Kept: result.Kept}
 }
 
 func newStatusAnswer(status outbox.Status) statusAnswer {
 	answer := statusAnswer{
-		LagAnswer:   wire.NewLagAnswer(status.Lag),
 		PausedBuses: make([]pausedBus, len(status.Paused)),
 		FailedBy:    make([]failedBy, len(status.FailedBy)),
+	}
+	if status.LagError != nil {
+		answer.LagError = status.LagError.Error()
+	} else {
+		lag := wire.NewLagAnswer(status.Lag)
+		answer.LagAnswer = &lag
 	}
 	for i, p := range status.Paused {
 		answer.PausedBuses[i] = pausedBus{p.Bus, p.Reason, written(p.Since)}

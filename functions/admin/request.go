@@ -32,7 +32,7 @@ var takes = map[string][]string{
 	redrive: selecting,
 	discard: selecting,
 	pause:   {"topic", "reason"},
-	resume:  {"topic"},
+	resume:  {"topic", "reason"},
 }
 
 var selecting = append(slices.Clone(filters), "dry_run")

@@ -36,6 +36,7 @@ func TestReadsWhatAnEventAsksFor(t *testing.T) {
 		},
 		`{"action":"pause","topic":"*","reason":"why"}`:    {action: pause, topic: "*", reason: "why", selection: outbox.Selection{Limit: 100}},
 		`{"action":"pause","topic":"aws.partner/x.com/y"}`: {action: pause, topic: "aws.partner/x.com/y", selection: outbox.Selection{Limit: 100}},
+		`{"action":"resume","topic":"*","reason":"why"}`:   {action: resume, topic: "*", reason: "why", selection: outbox.Selection{Limit: 100}},
 		`{"action":"resume","topic":"arn:aws:events:us-east-1:123456789012:event-bus/orders"}`: {
 			action: resume, topic: "arn:aws:events:us-east-1:123456789012:event-bus/orders", selection: outbox.Selection{Limit: 100},
 		},
@@ -93,7 +94,7 @@ func TestNamesWhatIsWrongWithAnEvent(t *testing.T) {
 		`{"action":"status","all":true}`:                                    `all is not taken by status, which takes nothing else`,
 		`{"action":"list","all":true,"topic":"a"}`:                          `topic is not taken by list, which takes ids, event_type`,
 		`{"action":"pause","topic":"a","dry_run":true}`:                     `dry_run is not taken by pause, which takes topic, reason`,
-		`{"action":"resume","topic":"a","reason":"b"}`:                      `reason is not taken by resume, which takes topic`,
+		`{"action":"resume","topic":"a","limit":1}`:                         `limit is not taken by resume, which takes topic, reason`,
 		`{"action":"list","all":false}`:                                     `no events are selected`,
 		`{"action":"list","all":true,"event_type":"a"}`:                     `all is true beside a filter`,
 		`{"action":"list","all":1}`:                                         `all is 1: expected true or false`,

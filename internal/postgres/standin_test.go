@@ -58,7 +58,7 @@ func (s *standIn) connect(ctx context.Context) (*pgx.Conn, error) {
 // session is one of an operator with the stand-in.
 func (s *standIn) session(t *testing.T) outbox.AdminSession {
 	t.Helper()
-	t.Cleanup(func() { time.Sleep(time.Minute) }) // by then the driver has given up what it was about to do
+	t.Cleanup(func() { <-time.After(time.Minute) }) // by then the driver has given up what it was about to do
 	return openAdminSession(t, s.connect)
 }
 
@@ -97,7 +97,7 @@ func (s *standIn) send(backend *pgproto3.Backend, messages []pgproto3.BackendMes
 func (s *standIn) cancel(conn net.Conn) {
 	if s.leaves > 0 {
 		_, _ = conn.Read(make([]byte, 100))
-		time.Sleep(s.leaves)
+		<-time.After(s.leaves)
 		_ = conn.Close()
 	}
 	for _, err := conn.Read(make([]byte, 100)); err == nil; {

@@ -195,8 +195,10 @@ func (r *migrateRun) partitionedIndex(ctx context.Context, want wanted) error {
 	whole := want
 	same := slices.IndexFunc(found, func(index foundIndex) bool { return index.Definition == want.definition })
 	taken := slices.ContainsFunc(found, func(index foundIndex) bool { return index.Name == want.name && index.Definition != want.definition })
+	built := same >= 0 && found[same].Valid
+	toSwap := taken && built && found[same].Name == want.next()
 	switch {
-	case same >= 0 && found[same].Valid && !(taken && found[same].Name == want.next()):
+	case built && !toSwap:
 		return nil
 	case same >= 0:
 		whole.name = found[same].Name // where a run broke off

@@ -99,7 +99,7 @@ func (o *owned) catalogue(t *testing.T) string {
 			SELECT format('%s %s', pg_get_indexdef(x.indexrelid), x.indisvalid)
 			FROM pg_index AS x JOIN pg_class AS c ON c.oid = x.indrelid WHERE c.relnamespace = 'public'::regnamespace
 			UNION ALL
-			SELECT format('%s %s %s %s', c.relname, c.relkind, c.reloptions, (SELECT array_agg(replace(acl::text, $1, 'owner') ORDER BY acl::text) FROM unnest(c.relacl) AS acl))
+			SELECT format('%s %s %s %s', c.relname, c.relkind, c.reloptions, (SELECT array_agg(replace(acl::text, $1, 'owner') ORDER BY acl::text) FROM unnest(coalesce(c.relacl, acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) AS acl))
 			FROM pg_class AS c WHERE c.relnamespace = 'public'::regnamespace
 		) AS q`, o.owner.Name)
 }

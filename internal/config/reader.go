@@ -99,7 +99,7 @@ func (r *reader) duration(key string, fallback, least, most time.Duration, reaso
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value < least || value > most {
-		expected := fmt.Sprintf("a duration with its unit, from %s to %s", brief(least), brief(most))
+		expected := fmt.Sprintf("a duration with its unit (ms, s, m, h), from %s to %s", brief(least), brief(most))
 		r.reject(key, strings.Join(append([]string{expected}, reason...), ": "))
 		return fallback
 	}

@@ -89,7 +89,7 @@ func TestRefusesWrongSettings(t *testing.T) {
 
 	longName := strings.Repeat("n", 57)
 	for setting, problem := range map[string]string{
-		"DATABASE_CONNECT_TIMEOUT=10":               `DATABASE_CONNECT_TIMEOUT is "10": expected a duration with its unit, from 100ms to 5m`,
+		"DATABASE_CONNECT_TIMEOUT=10":               `DATABASE_CONNECT_TIMEOUT is "10": expected a duration with its unit (ms, s, m, h), from 100ms to 5m`,
 		"DATABASE_CONNECT_TIMEOUT=0s":               "from 100ms to 5m",
 		"DATABASE_IAM_AUTH=1":                       `DATABASE_IAM_AUTH is "1": expected one of true, false`,
 		"DATABASE_IAM_AUTH=true":                    "DATABASE_IAM_AUTH is true: not supported yet in this version",
@@ -127,7 +127,7 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"RELAY_POLL_INTERVAL=-1s":                   "RELAY_POLL_INTERVAL",
 		"RELAY_FRONT_SCAN_MAX=0s":                   "RELAY_FRONT_SCAN_MAX",
 		"RELAY_RETRY_BASE=6m":                       "RELAY_RETRY_BASE is 6m: expected at most RELAY_RETRY_MAX, which is 5m",
-		"RELAY_RETRY_MAX=never":                     `RELAY_RETRY_MAX is "never": expected a duration with its unit, from 1ms to 24h`,
+		"RELAY_RETRY_MAX=never":                     `RELAY_RETRY_MAX is "never": expected a duration with its unit (ms, s, m, h), from 1ms to 24h`,
 		"RELAY_MAX_ATTEMPTS=0":                      "RELAY_MAX_ATTEMPTS",
 		"RELAY_LISTEN=true":                         "RELAY_LISTEN is true: not supported yet in this version",
 		"RELAY_LISTEN=True":                         "expected one of true, false",

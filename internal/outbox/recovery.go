@@ -58,7 +58,7 @@ func (w *worker) lost(ctx context.Context, err error) error {
 	if refused || w.failures > failuresMax || now.Sub(w.failing) > failureSpan {
 		return err
 	}
-	w.run.relay.log.WarnContext(ctx, "session lost, connecting again", "error", err)
+	w.run.relay.log.WarnContext(ctx, "the store failed, going on with a new session", "error", err)
 	w.run.budget.sleep(ctx, retryPause(w.failures-1))
 	return nil
 }

@@ -11,15 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/postgres"
+	"outboxrelay/internal/postgrestest"
 )
 
-// document has the fenced blocks of docs/own-tables.md by the heading they are
+// document has the fenced blocks of a file of docs/ by the heading they are
 // under and by their language, "sql" or "sh".
 type document map[string]map[string][]string
 
+// readDocument reads docs/own-tables.md.
 func readDocument(t *testing.T) document {
 	t.Helper()
-	content, err := os.ReadFile("../../docs/own-tables.md")
+	return readDocumentNamed(t, "own-tables.md")
+}
+
+func readDocumentNamed(t *testing.T, name string) document {
+	t.Helper()
+	content, err := os.ReadFile("../../docs/" + name)
 	require.NoError(t, err)
 	found, heading, language := document{}, "", ""
 	var block []string
@@ -95,4 +102,19 @@ func (d document) grants(t *testing.T, heading string) string {
 	require.NoError(t, err)
 	require.NotContains(t, string(script), "COMMIT", "there is no BEGIN")
 	return string(script)
+}
+
+// What an operator is told to run can be run, by whom it is told to.
+func TestTheStatementsForAnOperatorCanBeRun(t *testing.T) {
+	t.Parallel()
+
+	db, document := newDatabase(t), readDocumentNamed(t, "operation.md")
+	db.pending(t, 1)
+	db.failed(t, 2)
+	db.Exec(t, "UPDATE outbox_failed SET error_code = 'NotAuthorizedForSourceException' WHERE seq = 2")
+
+	document.run(t, postgrestest.Connect(t, db.asAdmin(t).login.URL), "Events do not arrive")
+	document.run(t, db.Conn(t), "Events have failed")
+
+	require.Equal(t, "shop", db.text(t, "SELECT string_agg(source, ' ') FROM outbox_failed"))
 }

@@ -60,6 +60,8 @@ func hint(table Table, role, state, step string) string {
 		return fmt.Sprintf("give the user the role %s, which make schema prints with its grants", role)
 	case readOnly:
 		return readOnlyHint
+	case lockNotAvailable:
+		return fmt.Sprintf("somebody holds a lock on %s or on a table beside it, which pg_locks shows: end that, or wait", table)
 	case idleInTransaction:
 		return silence(role)
 	case uniqueViolation:

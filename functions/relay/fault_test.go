@@ -83,7 +83,7 @@ func TestDrainsABacklogAtTheRateTheBusAllows(t *testing.T) {
 	s := newScene(t)
 	s.insert(t, 3_000)
 	s.bus.Always(eventbridgetest.RateLimit(perSecond, nil))
-	relay := s.startWithin(t, 8*time.Second, settings{"RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s"})
+	relay := s.startWithin(t, 9*time.Second, settings{"RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "3s"})
 
 	published := 0
 	for range 2 {

@@ -43,17 +43,26 @@ func (f *function) build(ctx context.Context) error {
 	return nil
 }
 
-// reserve is kept free before the deadline, for ending connections and for the
-// answer.
-const reserve = 2 * time.Second
+const (
+	// reserve is kept free before the deadline, for ending connections and for
+	// the answer.
+	reserve = 2 * time.Second
+	// least is the least time that is worth a try.
+	least = 3 * time.Second
+)
 
 // inTime ends the work before Lambda would.
-func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func inTime(ctx context.Context, now time.Time) (context.Context, context.CancelFunc, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return ctx, func() {}
+		return ctx, func() {}, nil
 	}
-	return context.WithDeadlineCause(ctx, deadline.Add(-reserve), errTime)
+	if left := deadline.Sub(now); left < reserve+least {
+		return nil, nil, fmt.Errorf("no time to migrate: %s are left before the deadline, %s are needed; give the function a longer timeout",
+			left.Round(time.Millisecond), reserve+least)
+	}
+	inTime, cancel := context.WithDeadlineCause(ctx, deadline.Add(-reserve), errTime)
+	return inTime, cancel, nil
 }
 
 var errTime = fmt.Errorf("the time of the function was used up, less a reserve of %s: "+

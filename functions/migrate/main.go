@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 )
@@ -21,7 +22,10 @@ func (f *function) handle(ctx context.Context, _ json.RawMessage) (answer, error
 	if err := f.build(ctx); err != nil {
 		return answer{}, &MigrateError{cause: err}
 	}
-	ctx, cancel := inTime(ctx)
+	ctx, cancel, err := inTime(ctx, time.Now())
+	if err != nil {
+		return answer{}, &MigrateError{cause: err}
+	}
 	defer cancel()
 	done, err := f.migrator.Run(ctx)
 	f.log.InfoContext(ctx, "run ended", summary(done)...)

@@ -16,11 +16,16 @@ import (
 // start starts the function for a database, as its superuser: it makes roles.
 func start(t *testing.T, db *postgrestest.Database, env map[string]string) *lambdatest.Function {
 	t.Helper()
+	return startWithin(t, 30*time.Second, db, env)
+}
+
+func startWithin(t *testing.T, limit time.Duration, db *postgrestest.Database, env map[string]string) *lambdatest.Function {
+	t.Helper()
 	all := map[string]string{"DATABASE_URL": db.URL()}
 	maps.Copy(all, env)
 	bootstrap, err := lambdatest.Build(t.Context(), "migrate")
 	require.NoError(t, err)
-	return lambdatest.Start(t, lambdatest.Config{Bootstrap: bootstrap, Env: all, Timeout: 30 * time.Second, MemoryMB: 128})
+	return lambdatest.Start(t, lambdatest.Config{Bootstrap: bootstrap, Env: all, Timeout: limit, MemoryMB: 128})
 }
 
 func invoke(t *testing.T, function *lambdatest.Function) lambdatest.Response {
@@ -73,4 +78,13 @@ func TestAWrongSettingIsAMigrateError(t *testing.T) {
 
 	require.Equal(t, "MigrateError", response.ErrorType)
 	require.Contains(t, response.ErrorMessage, `PARTITION_INTERVAL is "hour": expected one of off, day, week, month`)
+}
+
+func TestATimeThatIsTooShortIsAMigrateError(t *testing.T) {
+	t.Parallel()
+
+	response := invoke(t, startWithin(t, 4*time.Second, postgrestest.New(t), nil))
+
+	require.Equal(t, "MigrateError", response.ErrorType)
+	require.Contains(t, response.ErrorMessage, "no time to migrate")
 }

@@ -87,7 +87,7 @@ func slow(err error, limit time.Duration) error {
 // add adds a transaction that measures. What it returns is filled when the
 // pipeline has run.
 func (s *LagStore) add(p *pipeline, scan outbox.LagScan, limit time.Duration) *outbox.Measurement {
-	measured := &outbox.Measurement{}
+	measured, filtered := &outbox.Measurement{}, false
 	most, within := int8Param(int64(s.config.CountLimit)), int8Param(limit.Milliseconds())
 	next := func(measuring step, sql string, params ...param) {
 		p.add(step{name: "limit the next statement"}, s.queries.limit, within)
@@ -114,11 +114,11 @@ func (s *LagStore) add(p *pipeline, scan outbox.LagScan, limit time.Duration) *o
 	}, s.queries.published, timeParam(scan.PublishedSince))
 	next(step{
 		name: "count dead rows",
-		row:  func(r row) error { measured.DeadRows = r.int8(0); return nil },
+		row:  func(r row) error { measured.DeadRows, filtered = r.int8(0), r.bool(1); return nil },
 	}, s.queries.dead, textParam(s.config.Table.String()))
 	next(step{
 		name: "find the oldest transaction",
-		row:  func(r row) error { transactions(measured, r); return nil },
+		row:  func(r row) error { transactions(measured, r, filtered); return nil },
 	}, s.queries.transactions)
 	p.add(commit(nil), "COMMIT")
 	return measured
@@ -132,15 +132,19 @@ func pending(measured *outbox.Measurement, r row) {
 	measured.First, measured.Greatest = r.int8(6), r.int8(7)
 }
 
-func transactions(measured *outbox.Measurement, r row) {
+func transactions(measured *outbox.Measurement, r row, filtered bool) {
 	measured.OldestTransactionAge = r.age(3, 0)
 	measured.Took = r.age(3, 2)
-	measured.Unseen = unseen(r.bool(1), r.bool(4))
+	measured.Unseen = unseen(r.bool(1), r.bool(4), filtered)
 }
 
 // unseen says what a measurement is blind to, and what to do about it.
-func unseen(seesAll, standby bool) string {
+func unseen(seesAll, standby, filtered bool) string {
 	var what []string
+	if filtered {
+		what = append(what, "row-level security decides which rows are seen: give the roles of the functions a policy that shows them all, "+
+			"or what is hidden is neither published nor counted")
+	}
 	if standby {
 		what = append(what, "this is a standby: it counts no dead rows, its transactions are its own, and what it has not replayed yet is no lag to it: "+
 			"use the endpoint of the writer")

@@ -614,3 +614,16 @@ func TestAMeasurementEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	db.waitForNobody(t)
 }
+
+// Row-level security without a policy hides everything: an outbox that stands
+// still looks empty.
+func TestSaysThatRowsMayBeHidden(t *testing.T) {
+	t.Parallel()
+
+	db := newLagDatabase(t)
+	require.NotContains(t, db.measure(t).Unseen, "row-level security")
+
+	db.Exec(t, "ALTER TABLE outbox ENABLE ROW LEVEL SECURITY")
+
+	require.Contains(t, db.measure(t).Unseen, "row-level security decides which rows are seen")
+}

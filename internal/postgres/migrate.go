@@ -83,15 +83,15 @@ func (r *migrateRun) guarded(ctx context.Context) (err error) {
 }
 
 func (r *migrateRun) migrate(ctx context.Context) error {
+	if err := r.unlimited(ctx); err != nil {
+		return err
+	}
 	found, err := r.inspect(ctx)
 	if err != nil {
 		return err
 	}
 	r.done.From, r.done.To = found.version, found.version
 	if err := r.check(found); err != nil {
-		return err
-	}
-	if err := r.unlimited(ctx); err != nil {
 		return err
 	}
 	if err := r.tables(ctx, found); err != nil {
@@ -114,8 +114,9 @@ func (r *migrateRun) check(found relation) error {
 		return fmt.Errorf("the tables of %s have version %d, this program knows versions up to %d: "+
 			"they were migrated by a newer release, deploy that one", r.table, found.version, len(migrations))
 	case !found.exists() && found.version > 0:
-		return fmt.Errorf("%s says version %d, but %s is gone: restore it, or drop its companions too to begin anew",
-			r.table.companion("_schema"), found.version, r.table)
+		return fmt.Errorf("%s says version %d, but %s is gone: restore it, or, to begin anew, drop its companions too, "+
+			"once %s holds no event that is still to be published",
+			r.table.companion("_schema"), found.version, r.table, r.table.companion("_failed"))
 	case r.config.Interval != "" && found.exists() && found.partitionedBy != byCreatedAt:
 		return fmt.Errorf("PARTITION_INTERVAL is set, but %s is %s: expected a table partitioned by %s; "+
 			"unset PARTITION_INTERVAL, or let migrate create the table", r.table, found, byCreatedAt)

@@ -20,9 +20,11 @@ const (
 	lockWait = 100 * time.Millisecond
 	// lockPatience is how long it is tried again.
 	lockPatience = 2 * time.Minute
-	// lockPause is the longest pause between two tries. It is random, so that
-	// it does not keep step with the batches of relays.
-	lockPause = time.Second
+	// lockPause is the pause between two tries, at the least and in waits. It
+	// leaves others more time than it takes, and is random, so that it does not
+	// keep step with the batches of relays.
+	lockPause  = 100 * time.Millisecond
+	lockPauses = 4
 )
 
 // briefly does work in a transaction that waits so long for each lock. It comes
@@ -35,7 +37,7 @@ func (r *migrateRun) briefly(ctx context.Context, lock time.Duration, work func(
 		if err == nil || !slices.Contains(passing, sqlState(err)) {
 			return err
 		}
-		pause := rand.N(lockPause)
+		pause := lockPause + lock + rand.N(lockPauses*lock)
 		if time.Now().Add(pause).After(until) || !wait(ctx, pause) {
 			return r.heldUp(ctx, err)
 		}
@@ -76,11 +78,12 @@ const limits = "'{statement_timeout,lock_timeout,transaction_timeout,idle_in_tra
 
 // unlimited takes away what the role or the database has set for statements: to
 // build an index takes as long as it takes, and cannot be done in a transaction,
-// which could have settings of its own. It is for the session, which ends with
+// which could have settings of its own. Nor may it be read-only, or write names
+// in quotes that we compare. It is for the session, which ends with
 // the run, and is done only where it is needed.
 func (r *migrateRun) unlimited(ctx context.Context) error {
 	const lift = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = ANY (" + limits + ") AND setting <> '0' " +
-		"UNION ALL SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'default_transaction_read_only' AND setting = 'on'"
+		"UNION ALL SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('default_transaction_read_only', 'quote_all_identifiers') AND setting = 'on'"
 	if err := runScript(ctx, r.conn, lift); err != nil {
 		return fmt.Errorf("lift the session's limits: %w", err)
 	}

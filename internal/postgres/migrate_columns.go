@@ -124,7 +124,7 @@ func (r relation) problems() []string {
 		problems = append(problems, "the view takes no UPDATE or DELETE by itself: "+
 			"it has to read one table, without DISTINCT, GROUP BY, LIMIT or set operations")
 	case r.instead:
-		problems = append(problems, "the view has INSTEAD OF triggers: what they pass over would be sent again and again")
+		problems = append(problems, "it has INSTEAD OF triggers or rules: what they pass over would be sent again and again")
 	case r.kind != view && !r.numbered:
 		problems = append(problems, "no unique index begins with seq, which tells one event from another")
 	}
@@ -148,10 +148,10 @@ func (r relation) problem(column column, simple bool) string {
 	case column.name == "seq" && r.kind != view && !found.NotNull:
 		return "column seq may be null: an event without a number would never be published"
 	case simple && !found.Updatable && column.relay:
-		return fmt.Sprintf("column %s cannot be written to: the relay does, so it has to be a plain column of the table beneath the view", column.name)
+		return fmt.Sprintf("column %s cannot be written to: the relay does, so it has to be a plain column of the table", column.name)
 	case simple && !found.Updatable && column.redrive:
 		return fmt.Sprintf("column %s cannot be written to: a failed event that is moved back would not be the same, "+
-			"so it has to be a plain column of the table beneath the view", column.name)
+			"so it has to be a plain column of the table", column.name)
 	}
 	return ""
 }

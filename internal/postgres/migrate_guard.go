@@ -37,13 +37,14 @@ func (m *Migrator) openGuard(ctx context.Context) (*guard, error) {
 }
 
 func (g *guard) lock(ctx context.Context) error {
-	const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT set_config(name, '0', true) FROM pg_settings WHERE name = ANY (" + limits + ")"
+	const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL standard_conforming_strings = on; SELECT set_config(name, '0', true) FROM pg_settings WHERE name = ANY (" + limits + ")"
 	if err := runScript(ctx, g.conn, begin); err != nil {
 		return err
 	}
 	for {
 		var locked bool
-		// In the extended protocol the portal would keep its snapshot.
+		// In the extended protocol the portal would keep its snapshot. This one
+		// has to know how a string ends, which a role's settings may change.
 		row := g.conn.QueryRow(ctx, guardSQL, pgx.QueryExecModeSimpleProtocol, g.table.String())
 		if err := row.Scan(&locked); err != nil || locked {
 			return err

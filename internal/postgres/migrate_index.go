@@ -11,8 +11,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-//go:embed catalog/indexes.sql
-var indexesSQL string
+var (
+	//go:embed catalog/indexes.sql
+	indexesSQL string
+	//go:embed catalog/busy.sql
+	busySQL string
+)
+
+// busyTries are looks at whether somebody works on a table, guardPause apart.
+const busyTries = 50
 
 // foundIndex is an index that a table has.
 type foundIndex struct {
@@ -72,6 +79,12 @@ func (r *migrateRun) plainIndex(ctx context.Context, want wanted) (string, error
 		}
 		return name, nil
 	}
+	if found.broken(want) {
+		if busy, err := r.busy(ctx, want.table); err != nil || busy {
+			return "", errors.Join(err, fmt.Errorf("an index of %s is not valid, and somebody is building it, or vacuuming the table: "+
+				"invoke migrate again when that has ended", want.table))
+		}
+	}
 	if err := r.dropBroken(ctx, want, found); err != nil {
 		return "", err
 	}
@@ -114,11 +127,32 @@ func (found tableIndexes) taken(name string) bool {
 	return slices.ContainsFunc(found, func(index foundIndex) bool { return index.Name == name && index.Valid })
 }
 
+// broken reports whether a build has left, or is about to make, such an index.
+func (found tableIndexes) broken(want wanted) bool { return slices.ContainsFunc(found, want.brokenBy) }
+
+// brokenBy reports an index that is not valid and in the way of what is wanted.
+func (w wanted) brokenBy(index foundIndex) bool {
+	return !index.Valid && (index.Definition == w.definition || index.Name == w.name || index.Name == w.next())
+}
+
+// busy waits, for a while, as long as somebody else works on the table: an index
+// that is being built looks like one that was left.
+func (r *migrateRun) busy(ctx context.Context, table Table) (busy bool, err error) {
+	for range busyTries {
+		if err := r.conn.QueryRow(ctx, busySQL, table.String()).Scan(&busy); err != nil || !busy {
+			return busy, err
+		}
+		if !wait(ctx, guardPause) {
+			break
+		}
+	}
+	return true, nil
+}
+
 // dropBroken drops what builds that broke off have left on the table.
 func (r *migrateRun) dropBroken(ctx context.Context, want wanted, found tableIndexes) error {
 	for _, index := range found {
-		ours := index.Definition == want.definition || index.Name == want.name || index.Name == want.next()
-		if index.Valid || !ours {
+		if !want.brokenBy(index) {
 			continue
 		}
 		if err := r.dropIndex(ctx, Table{want.table.Schema, index.Name}); err != nil {

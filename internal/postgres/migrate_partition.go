@@ -106,10 +106,11 @@ func (r *migrateRun) partitionsOf(ctx context.Context, table Table) ([]partition
 }
 
 const (
-	// attachWait outlasts the batches of relays, which are all that waits for it.
-	attachWait = 20 * time.Second
+	// attachWait is shorter than what relays and the lag function wait for a lock:
+	// they are who waits.
+	attachWait = 1500 * time.Millisecond
 	// attachLimit bounds the wait and the search of the default partition.
-	attachLimit = "30s"
+	attachLimit = "3s"
 	// dropLimit bounds all that is done while those who insert wait.
 	dropLimit = "250ms"
 )

@@ -207,10 +207,12 @@ func TestTheRolesReadOnlyDefaultDoesNotMatter(t *testing.T) {
 
 	db := newOwned(t)
 	db.Exec(t, "ALTER ROLE "+db.owner.Name+" SET default_transaction_read_only = on; ALTER ROLE "+db.owner.Name+" SET default_transaction_isolation = 'serializable'")
+	db.Exec(t, "ALTER ROLE "+db.owner.Name+" SET quote_all_identifiers = on; ALTER ROLE "+db.owner.Name+" SET standard_conforming_strings = off")
 
 	db.migrate(t)
 
 	db.served(t)
+	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
 }
 
 func TestRefusesTablesOfANewerVersion(t *testing.T) {
@@ -369,6 +371,32 @@ func TestLeavesAnIndexOfAnotherTableAlone(t *testing.T) {
 	require.Equal(t, "another", db.text(t, "SELECT indrelid::regclass FROM pg_index WHERE indexrelid = 'outbox_failed_at'::regclass"))
 }
 
+// An operator builds it by hand, as an error of ours may have advised.
+func TestLeavesABuildAloneThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	db.exec(t, postgres.Schema(publicOutbox)+"DROP INDEX outbox_published")
+	writer, operator := db.writer(t), postgrestest.Connect(t, db.owner.URL)
+	together(func() {
+		_, err := operator.Exec(t.Context(), "CREATE INDEX CONCURRENTLY outbox_published ON outbox (published_at, seq) WHERE published_at IS NOT NULL")
+		if err != nil {
+			t.Error(err)
+		}
+	}, func() {
+		db.waitForBuild(t)
+		_, err := db.run(t.Context(), postgres.MigrateConfig{})
+		if err == nil || !strings.Contains(err.Error(), "somebody is building it") {
+			t.Error(err)
+		}
+		if _, err := writer.Exec(t.Context(), "COMMIT"); err != nil {
+			t.Error(err)
+		}
+	})
+
+	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
+}
+
 // The lock of a migrator is its connection's.
 func TestStopsWhenItsLockIsLost(t *testing.T) {
 	t.Parallel()
@@ -477,7 +505,16 @@ func TestRefusesAViewThatCannotServe(t *testing.T) {
 		"Triggers": {
 			messagesView + `CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;
 				CREATE TRIGGER pass INSTEAD OF UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION pass()`,
-			[]string{"the view has INSTEAD OF triggers"},
+			[]string{"it has INSTEAD OF triggers or rules"},
+		},
+		"Rules": {
+			messagesView + "CREATE RULE pass AS ON UPDATE TO outbox DO INSTEAD NOTHING",
+			[]string{"it has INSTEAD OF triggers or rules"},
+		},
+		"Generated": {
+			postgres.Schema(publicOutbox) + `DROP TABLE outbox_schema; ALTER TABLE outbox DROP COLUMN published_at;
+				ALTER TABLE outbox ADD COLUMN published_at timestamptz GENERATED ALWAYS AS (created_at) STORED`,
+			[]string{"column published_at cannot be written to"},
 		},
 		"Numbers": {
 			postgres.Schema(publicOutbox) + "DROP TABLE outbox_schema; ALTER TABLE outbox DROP CONSTRAINT outbox_pkey, ALTER seq DROP IDENTITY, ALTER seq DROP NOT NULL",

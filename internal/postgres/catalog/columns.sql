@@ -8,7 +8,7 @@ SELECT a.attname::text AS name,
        format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL) AS base,
        t.typcategory::text AS category,
        a.attnotnull AS not_null,
-       pg_column_is_updatable($1::bigint::oid::regclass, a.attnum, false) AS updatable
+       a.attgenerated = '' AND pg_column_is_updatable($1::bigint::oid::regclass, a.attnum, false) AS updatable
 FROM pg_attribute AS a
 JOIN pg_type AS t ON t.oid = a.atttypid
 WHERE a.attrelid = $1::bigint::oid

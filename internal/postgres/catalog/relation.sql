@@ -5,13 +5,14 @@
 --
 -- relkind: r a table, p a partitioned one, v a view; no row: nothing. Which
 -- commands a view takes by itself is a sum of 4 (UPDATE), 8 (INSERT) and 16
--- (DELETE). A trigger INSTEAD OF them, which is bit 64 of its type, decides by
--- itself what it does.
+-- (DELETE). A trigger INSTEAD OF them, which is bit 64 of its type, or a rule,
+-- decides by itself what it does.
 SELECT c.oid::bigint AS oid,
        c.relkind::text AS kind,
        coalesce(pg_get_partkeydef(c.oid), '') AS partitioned_by,
        pg_relation_is_updatable(c.oid, false) AS takes,
-       EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgtype::int & 64 <> 0) AS instead,
+       EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgtype::int & 64 <> 0)
+           OR EXISTS (SELECT FROM pg_rewrite AS w WHERE w.ev_class = c.oid AND w.ev_type <> '1') AS instead,
        EXISTS (
            SELECT
            FROM pg_index AS x

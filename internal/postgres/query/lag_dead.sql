@@ -3,6 +3,9 @@
 --
 -- $1 text the outbox, as SQL writes its name
 --
+-- It also tells whether row-level security decides which rows this user sees at
+-- all: without a policy it is none, and an outbox that stands still looks empty.
+--
 -- The view pg_stat_all_tables would compute the counters of every table of the
 -- database; the function behind it is asked for ours only. A standby counts none.
 WITH RECURSIVE beneath AS (
@@ -26,5 +29,6 @@ WITH RECURSIVE beneath AS (
                AND v.relkind = 'v'
          ) AS n
 )
-SELECT coalesce(sum(pg_catalog.pg_stat_get_dead_tuples(relation)), 0)::bigint AS dead_rows
+SELECT coalesce(sum(pg_catalog.pg_stat_get_dead_tuples(relation)), 0)::bigint AS dead_rows,
+       pg_catalog.row_security_active($1::text::regclass) AS filtered
 FROM beneath

@@ -148,8 +148,10 @@ func (c *cleanup) count(kind RowKind, deleted Deleted) {
 // leftovers are rows that could not be deleted. However many there are, a few
 // are named.
 type leftovers struct {
-	errs []error
-	rows int
+	errs    []error
+	rows    int
+	untried int  // rows that were skipped
+	atMost  bool // there may have been fewer
 }
 
 func (l *leftovers) add(kind RowKind, seq int64, rows int, err error) {
@@ -159,9 +161,23 @@ func (l *leftovers) add(kind RowKind, seq int64, rows int, err error) {
 	}
 }
 
+// skip notes rows that were not tried. Where none was found after them, there
+// may have been fewer.
+func (l *leftovers) skip(rows int, found bool) {
+	l.untried += rows
+	l.atMost = l.atMost || !found
+}
+
 func (l *leftovers) errors() []error {
+	errs := l.errs
 	if more := l.rows - len(l.errs); more > 0 {
-		return append(l.errs, fmt.Errorf("and %d more rows like these", more))
+		errs = append(errs, fmt.Errorf("and %d more rows like these", more))
 	}
-	return l.errs
+	switch {
+	case l.atMost:
+		errs = append(errs, fmt.Errorf("and at most %d rows after it were not tried", l.untried))
+	case l.untried > 0:
+		errs = append(errs, fmt.Errorf("and %d rows after it were not tried", l.untried))
+	}
+	return errs
 }

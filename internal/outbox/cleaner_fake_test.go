@@ -102,10 +102,14 @@ func (f *fakeCleanupSession) Oldest(ctx context.Context, search outbox.Search) (
 	}
 	expired := outbox.Expired{Upto: outbox.Place{At: -int64(search.Retention/time.Second) - 1, Seq: 1 << 62}}
 	for _, row := range f.rows {
-		if row.kind == search.Kind && order(row.Place, search.After) > 0 && order(row.Place, expired.Upto) <= 0 {
+		if row.kind != search.Kind || order(row.Place, search.After) <= 0 || order(row.Place, expired.Upto) > 0 {
+			continue
+		}
+		if search.Skip == 0 {
 			expired.Found, expired.First = true, row.Place
 			break
 		}
+		search.Skip--
 	}
 	return expired, nil
 }
@@ -138,7 +142,7 @@ func (f *fakeCleanupSession) Delete(ctx context.Context, deletion outbox.Deletio
 	var gone []int64
 	for _, seq := range found {
 		if err := f.delete(seq, deletion.Limit-time.Since(began)); err != nil {
-			return outbox.Deleted{}, &outbox.UndoneError{By: outbox.ByRefusal, Cause: err}
+			return outbox.Deleted{}, undoneBy(err)
 		}
 		if f.drops == nil || !f.drops(seq) {
 			gone = append(gone, seq)
@@ -199,6 +203,13 @@ func (f *fakeCleanup) remove(kind outbox.RowKind, found, gone []int64, took time
 	}
 	f.rows = slices.DeleteFunc(f.rows, func(row keptRow) bool { return row.kind == kind && slices.Contains(gone, row.Seq) })
 	return deleted
+}
+
+func undoneBy(err error) error {
+	if errors.Is(err, errStatementTimeout) {
+		return &outbox.UndoneError{By: outbox.ByLimit, Cause: err}
+	}
+	return &outbox.UndoneError{By: outbox.ByRefusal, Cause: err}
 }
 
 var errStatementTimeout = errors.New("canceling statement due to statement timeout")

@@ -62,10 +62,11 @@ var foremost = Place{math.MinInt64, math.MinInt64}
 // before is the place next to this one: between them is no other.
 func (p Place) before() Place { return Place{p.At, max(p.Seq, math.MinInt64+1) - 1} }
 
-// Search asks for the first row that has expired.
+// Search asks for the first row that has expired, or for one after it.
 type Search struct {
 	Kind      RowKind
 	After     Place         // only rows after it
+	Skip      int           // the first so many of them are passed over
 	Retention time.Duration // rows are kept for so long
 	Limit     time.Duration // the store gives up after it
 }

@@ -319,9 +319,10 @@ func TestCleanerPassesOverARowThatTakesForEver(t *testing.T) {
 
 				require.ErrorContains(t, err, "published event with seq 1 could not be deleted and is left to the next run: tried alone")
 				require.ErrorIs(t, err, errStatementTimeout)
-				require.Equal(t, 299, report.Deleted)
+				require.ErrorContains(t, err, "and 1 rows after it were not tried")
+				require.Equal(t, 298, report.Deleted)
 				require.Equal(t, outbox.Done, report.Stopped)
-				require.Equal(t, []int64{1}, store.seqs(outbox.PublishedEvents))
+				require.Equal(t, []int64{1, 2}, store.seqs(outbox.PublishedEvents))
 			})
 		})
 	}
@@ -349,6 +350,59 @@ func TestCleanerDeletesTheNeighboursOfRowsThatATriggerKeeps(t *testing.T) {
 		require.Equal(t, outbox.Done, report.Stopped)
 		require.Equal(t, kept, store.seqs(outbox.PublishedEvents))
 		require.Equal(t, kept, store.seqs(outbox.FailedEvents))
+	})
+}
+
+func TestCleanerDeletesWhatIsBehindManyRowsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 6000)...)
+		store.refuses = refusal(seqs(1, 3000)...)
+		store.trip = 5 * time.Millisecond
+
+		report, err := clean(t, store, cleanerConfig(), 12*time.Second)
+
+		require.ErrorContains(t, err, "published event with seq 1 could not be deleted")
+		require.ErrorContains(t, err, "rows after it were not tried")
+		require.Equal(t, outbox.Done, report.Stopped)
+		require.Greater(t, report.Deleted, 1500)
+		require.Subset(t, store.seqs(outbox.PublishedEvents), seqs(1, 3000))
+	})
+}
+
+func TestCleanerDeletesWhatIsBehindRowsThatTakeForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 100)...)
+		store.cost = func(seq int64) time.Duration {
+			if seq <= 10 {
+				return 20 * time.Second
+			}
+			return 0
+		}
+
+		report, err := clean(t, store, cleanerConfig(), 15*time.Second)
+
+		require.ErrorContains(t, err, "published event with seq 1 could not be deleted")
+		require.ErrorContains(t, err, "published event with seq 6 could not be deleted")
+		require.ErrorContains(t, err, "and 7 rows after it were not tried")
+		require.Equal(t, 90, report.Deleted)
+		require.Equal(t, outbox.Done, report.Stopped)
+		require.Equal(t, seqs(1, 10), store.seqs(outbox.PublishedEvents))
+	})
+}
+
+func TestCleanerIsDoneWhereItWouldSkipTheLastRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newCleanup(aged(outbox.PublishedEvents, 2*time.Hour, 1, 12)...)
+		store.refuses = refusal(seqs(1, 12)...)
+
+		report, err := clean(t, store, cleanerConfig(), time.Minute)
+
+		require.ErrorContains(t, err, "and 6 more rows like these")
+		require.ErrorContains(t, err, "and at most 3 rows after it were not tried")
+		require.Equal(t, outbox.Done, report.Stopped)
 	})
 }
 

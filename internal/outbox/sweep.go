@@ -24,6 +24,10 @@ const (
 	// slow and fast batches make the next one smaller and larger.
 	slow = 100 * time.Millisecond
 	fast = 50 * time.Millisecond
+
+	// bearable is how many rows in a row may be passed over, one try each,
+	// before others are skipped.
+	bearable = 8
 )
 
 // sweep deletes the rows of one kind. It moves on from the first row that has
@@ -35,15 +39,17 @@ type sweep struct {
 
 	after, upto Place // what is left is between them
 	rows        int   // that the next batch asks for
+	passed      int   // rows that could not be deleted since one was
+	skip        int   // rows to skip the next time that it takes too long
 }
 
 func newSweep(c *cleanup, kind RowKind, retention time.Duration) *sweep {
-	return &sweep{cleanup: c, kind: kind, retention: retention, after: foremost, rows: c.cleaner.config.BatchSize}
+	return &sweep{cleanup: c, kind: kind, retention: retention, after: foremost, rows: c.cleaner.config.BatchSize, skip: 1}
 }
 
 // run deletes until nothing is left, which it reports, or no time.
 func (s *sweep) run(ctx context.Context) (done bool, err error) {
-	_, more, err := s.search(ctx)
+	_, more, err := s.search(ctx, 0)
 	for more && err == nil {
 		more, err = s.batch(ctx)
 	}
@@ -53,16 +59,17 @@ func (s *sweep) run(ctx context.Context) (done bool, err error) {
 	return err == nil, err
 }
 
-// search moves on to the next row that is there. Entries of deleted rows before
-// it, which are many while vacuum cannot remove them, are walked without locks.
-func (s *sweep) search(ctx context.Context) (row Place, found bool, err error) {
+// search moves on to the next row that is there, or to one further on. Entries
+// of deleted rows before it, which are many while vacuum cannot remove them, are
+// walked without locks.
+func (s *sweep) search(ctx context.Context, skip int) (row Place, found bool, err error) {
 	limit := s.cleanup.limit(searching)
 	storeCtx, cancel, err := s.cleanup.call(ctx, limit)
 	if err != nil {
 		return Place{}, false, err
 	}
 	defer cancel()
-	expired, err := s.cleanup.session.Oldest(storeCtx, Search{s.kind, s.after, s.retention, limit})
+	expired, err := s.cleanup.session.Oldest(storeCtx, Search{s.kind, s.after, skip, s.retention, limit})
 	if err != nil {
 		return Place{}, false, s.notFound(err, limit)
 	}
@@ -118,18 +125,35 @@ func (s *sweep) adapt(took time.Duration) {
 
 // single deletes the next row with patience, or passes it over.
 func (s *sweep) single(ctx context.Context) (more bool, err error) {
-	row, found, err := s.search(ctx)
+	row, found, err := s.search(ctx, 0)
 	if err != nil || !found {
 		return false, err
 	}
 	limit := s.cleanup.limit(patient)
 	_, err = s.delete(ctx, Deletion{s.kind, row.before(), row, 1, limit})
-	if undone(err) {
-		s.cleanup.leftovers.add(s.kind, row.Seq, 1, fmt.Errorf("tried alone, for at most %s: %w", limit.Round(time.Millisecond), err))
-		err = nil
-	}
 	s.after = row
+	if undone, ok := errors.AsType[*UndoneError](err); ok {
+		s.cleanup.leftovers.add(s.kind, row.Seq, 1, fmt.Errorf("tried alone, for at most %s: %w", limit.Round(time.Millisecond), err))
+		return s.passOver(ctx, undone.By)
+	}
 	return true, err
+}
+
+// passOver goes on after a row that could not be deleted. Where each such row is
+// followed by another, or costs much time, it skips more and more of them
+// untried: a run would get to nothing that is behind them.
+func (s *sweep) passOver(ctx context.Context, by UndoneBy) (more bool, err error) {
+	s.passed++
+	if s.passed < bearable && by != ByLimit {
+		return true, nil
+	}
+	_, more, err = s.search(ctx, s.skip)
+	if err != nil {
+		return false, err
+	}
+	s.cleanup.leftovers.skip(s.skip, more)
+	s.skip *= 2
+	return more, nil
 }
 
 // delete has the store delete rows and notes what it did.
@@ -147,6 +171,9 @@ func (s *sweep) delete(ctx context.Context, deletion Deletion) (Deleted, error) 
 		return Deleted{}, err
 	}
 	s.cleanup.count(s.kind, deleted)
+	if deleted.Deleted > 0 {
+		s.passed, s.skip = 0, 1
+	}
 	if kept := deleted.Locked - deleted.Deleted; kept > 0 {
 		s.cleanup.leftovers.add(s.kind, deleted.Kept, kept, errDropped)
 	}

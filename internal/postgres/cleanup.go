@@ -60,7 +60,8 @@ func (s *cleanupSession) Oldest(ctx context.Context, search outbox.Search) (outb
 				return nil
 			},
 		}, query.oldest,
-			microsParam(search.After.At), int8Param(search.After.Seq), int8Param(search.Retention.Microseconds()))
+			microsParam(search.After.At), int8Param(search.After.Seq), int8Param(search.Retention.Microseconds()),
+			int8Param(int64(search.Skip)))
 	})
 	return expired, err
 }
@@ -128,8 +129,9 @@ func (s *cleanupSession) rollback(ctx context.Context) error {
 
 // undone reports an error after which less of the same may succeed, on the same
 // connection: a limit, a deadlock, or a trigger or a constraint that refuses a
-// row. What the statement itself cannot do, such as reading a table that is not
-// there, is none of these.
+// row, which may raise any SQLSTATE: an error with a context that is not fatal
+// comes from there. What the statement itself cannot do, such as reading a table
+// that is not there, is none of these.
 func undone(err error) (by outbox.UndoneBy, ok bool) {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -141,8 +143,11 @@ func undone(err error) (by outbox.UndoneBy, ok bool) {
 	case "55P03", "40P01", "40001":
 		return outbox.ByLock, true
 	}
-	const access = "42" // and syntax; of the statement's own, unless it has a context
-	return outbox.ByRefusal, refused(pg.Code) && (class(pg.Code) != access || pg.Where != "")
+	if pg.SeverityUnlocalized == "ERROR" && pg.Where != "" {
+		return outbox.ByRefusal, true
+	}
+	const access = "42" // and syntax; of the statement's own
+	return outbox.ByRefusal, refused(pg.Code) && class(pg.Code) != access
 }
 
 // microsParam is a timestamptz as the server writes it, a number that is in the

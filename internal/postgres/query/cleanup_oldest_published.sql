@@ -2,6 +2,7 @@
 --
 -- $1 timestamptz, $2 bigint only events after this place are looked at
 -- $3 bigint                 the retention, in microseconds
+-- $4 bigint                 the first so many of these events are passed over
 --
 -- It locks nothing, so that it may take its time: deleted rows leave entries in
 -- the index until vacuum can remove them, and all of those of earlier runs are
@@ -19,5 +20,5 @@ LEFT JOIN LATERAL (
       AND (published_at, seq) > ($1::timestamptz, $2::bigint)
       AND published_at < t.expired
     ORDER BY published_at, seq
-    LIMIT 1
+    LIMIT 1 OFFSET $4::bigint
 ) AS o ON true

@@ -59,6 +59,11 @@ type Place struct {
 // foremost is before every place.
 var foremost = Place{math.MinInt64, math.MinInt64}
 
+// less reports whether the place comes before another.
+func (p Place) less(other Place) bool {
+	return p.At < other.At || p.At == other.At && p.Seq < other.Seq
+}
+
 // before is the place next to this one: between them is no other.
 func (p Place) before() Place { return Place{p.At, max(p.Seq, math.MinInt64+1) - 1} }
 

@@ -31,7 +31,8 @@ const (
 )
 
 // sweep deletes the rows of one kind. It moves on from the first row that has
-// expired, never back: what a batch could not delete is left to the next run.
+// expired: what a batch could not delete is left to the next run. Only to what it
+// has skipped it goes back in the end.
 type sweep struct {
 	cleanup   *cleanup
 	kind      RowKind
@@ -41,6 +42,15 @@ type sweep struct {
 	rows        int   // that the next batch asks for
 	passed      int   // rows that could not be deleted since one was
 	skip        int   // rows to skip the next time that it takes too long
+	skipped     []stretch
+	back        bool // it is in one of these
+}
+
+// stretch is what was skipped.
+type stretch struct {
+	after, upto Place
+	rows        int
+	exact       bool // else there are fewer, perhaps
 }
 
 func newSweep(c *cleanup, kind RowKind, retention time.Duration) *sweep {
@@ -50,13 +60,37 @@ func newSweep(c *cleanup, kind RowKind, retention time.Duration) *sweep {
 // run deletes until nothing is left, which it reports, or no time.
 func (s *sweep) run(ctx context.Context) (done bool, err error) {
 	_, more, err := s.search(ctx, 0)
-	for more && err == nil {
-		more, err = s.batch(ctx)
+	err = s.walk(ctx, more, err)
+	for err == nil && len(s.skipped) > 0 {
+		err = s.goBack(ctx)
+	}
+	for _, left := range s.skipped {
+		s.cleanup.leftovers.skip(left.rows, left.exact)
 	}
 	if errors.Is(err, errNoTime) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// walk deletes as long as there is more.
+func (s *sweep) walk(ctx context.Context, more bool, err error) error {
+	for more && err == nil {
+		more, err = s.batch(ctx)
+	}
+	return err
+}
+
+// goBack tries what was skipped first, row by row where it has to.
+func (s *sweep) goBack(ctx context.Context) error {
+	first := s.skipped[0]
+	s.after, s.upto, s.back = first.after, first.upto, true
+	s.rows = s.cleanup.cleaner.config.BatchSize
+	err := s.walk(ctx, true, nil)
+	if err == nil {
+		s.skipped = s.skipped[1:]
+	}
+	return err
 }
 
 // search moves on to the next row that is there, or to one further on. Entries
@@ -72,6 +106,9 @@ func (s *sweep) search(ctx context.Context, skip int) (row Place, found bool, er
 	expired, err := s.cleanup.session.Oldest(storeCtx, Search{s.kind, s.after, skip, s.retention, limit})
 	if err != nil {
 		return Place{}, false, s.notFound(err, limit)
+	}
+	if s.back {
+		return expired.First, expired.Found && !s.upto.less(expired.First), nil
 	}
 	s.after, s.upto = expired.First.before(), expired.Upto
 	return expired.First, expired.Found, nil
@@ -144,14 +181,18 @@ func (s *sweep) single(ctx context.Context) (more bool, err error) {
 // untried: a run would get to nothing that is behind them.
 func (s *sweep) passOver(ctx context.Context, by UndoneBy) (more bool, err error) {
 	s.passed++
-	if s.passed < bearable && by != ByLimit {
+	if s.back || s.passed < bearable && by != ByLimit {
 		return true, nil
 	}
-	_, more, err = s.search(ctx, s.skip)
+	skipped := stretch{s.after, s.upto, s.skip, true}
+	next, more, err := s.search(ctx, s.skip)
 	if err != nil {
 		return false, err
 	}
-	s.cleanup.leftovers.skip(s.skip, more)
+	if skipped.exact = more; more {
+		skipped.upto = next.before()
+	}
+	s.skipped = append(s.skipped, skipped)
 	s.skip *= 2
 	return more, nil
 }

@@ -225,7 +225,7 @@ func TestCleanerAdaptsItsBatchesToWhatARowCosts(t *testing.T) {
 				require.Less(t, report.Duration, 500*(cost+60*time.Millisecond))
 				for i, deletion := range store.deletions {
 					require.Equal(t, 200*time.Millisecond, deletion.Limit)
-					if store.took[i] > 100*time.Millisecond && i+1 < len(store.deletions) {
+					if store.took[i] > 10*time.Millisecond && i+1 < len(store.deletions) {
 						require.LessOrEqual(t, store.deletions[i+1].Rows, max(1, deletion.Rows/2))
 					}
 				}
@@ -272,7 +272,7 @@ func TestCleanerMakesBatchesLargeAgain(t *testing.T) {
 		}
 		require.Equal(t, 1000, slices.Max(sizes[10:]), "of %v", sizes)
 		require.LessOrEqual(t, slices.Min(sizes), 7)
-		require.Less(t, len(sizes), 60)
+		require.Less(t, len(sizes), 130, "a hundred for the slow rows")
 	})
 }
 

@@ -21,9 +21,11 @@ const (
 	// there for a way that takes longer, or a rollback.
 	travel = 300 * time.Millisecond
 
-	// slow and fast batches make the next one smaller and larger.
-	slow = 100 * time.Millisecond
-	fast = 50 * time.Millisecond
+	// slow and fast batches make the next one smaller and larger. With longer ones
+	// the commits of others wait for what a batch has written (make bench
+	// BENCH=cleanup).
+	slow = 10 * time.Millisecond
+	fast = 5 * time.Millisecond
 
 	// bearable is how many rows in a row may be passed over, one try each,
 	// before others are skipped.

@@ -225,7 +225,7 @@ func TestCleanerAdaptsItsBatchesToWhatARowCosts(t *testing.T) {
 				require.Less(t, report.Duration, 500*(cost+60*time.Millisecond))
 				for i, deletion := range store.deletions {
 					require.Equal(t, 200*time.Millisecond, deletion.Limit)
-					if store.took[i] > 10*time.Millisecond && i+1 < len(store.deletions) {
+					if store.took[i] > 4*time.Millisecond && i+1 < len(store.deletions) {
 						require.LessOrEqual(t, store.deletions[i+1].Rows, max(1, deletion.Rows/2))
 					}
 				}

@@ -24,8 +24,8 @@ const (
 	// slow and fast batches make the next one smaller and larger. With longer ones
 	// the commits of others wait for what a batch has written (make bench
 	// BENCH=cleanup).
-	slow = 10 * time.Millisecond
-	fast = 5 * time.Millisecond
+	slow = 4 * time.Millisecond
+	fast = 2 * time.Millisecond
 
 	// bearable is how many rows in a row may be passed over, one try each,
 	// before others are skipped.

@@ -33,11 +33,6 @@ func (f *function) build(ctx context.Context) error {
 		return err
 	}
 	f.log = base.Log
-	lag := outbox.NewLagProbe(postgres.NewLagStore(base.Connector.Connect, postgres.LagConfig{
-		Table:      base.Table,
-		Bus:        settings.Bus,
-		CountLimit: settings.CountLimit,
-	}), f.log)
-	f.admin = outbox.NewAdmin(postgres.NewAdminStore(base.Connector.Connect, base.Table), lag)
+	f.admin = outbox.NewAdmin(postgres.NewAdminStore(base.Connector.Connect, base.Table), base.LagProbe(settings))
 	return nil
 }

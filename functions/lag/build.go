@@ -8,7 +8,6 @@ import (
 	"outboxrelay/internal/config"
 	"outboxrelay/internal/emf"
 	"outboxrelay/internal/outbox"
-	"outboxrelay/internal/postgres"
 	"outboxrelay/internal/wire"
 )
 
@@ -37,12 +36,7 @@ func (f *function) build(ctx context.Context) error {
 		return err
 	}
 	f.log = base.Log
-	store := postgres.NewLagStore(base.Connector.Connect, postgres.LagConfig{
-		Table:      base.Table,
-		Bus:        settings.Bus,
-		CountLimit: settings.CountLimit,
-	})
 	f.emitter = emf.New(f.out, settings.Outbox.MetricsNamespace, settings.Outbox.Name)
-	f.probe = outbox.NewLagProbe(store, f.log)
+	f.probe = base.LagProbe(settings)
 	return nil
 }

@@ -168,13 +168,13 @@ func (s *adminSession) runWithin(ctx context.Context, limit time.Duration, p *pi
 	err := s.link.runWithin(ctx, limit, p)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "55P03":
+		case lockNotAvailable:
 			return fmt.Errorf("%w; another invocation of admin or cleanup is at the same rows: try again", err)
-		case "23514":
+		case checkViolation:
 			return fmt.Errorf("%w; a constraint or the lack of a partition for its created_at keeps an event out: make a place for it or leave it out", err)
-		case "42P10":
+		case noConflictTarget:
 			return fmt.Errorf("%w; a table beside %s lacks its primary key: compare it with what make schema prints", err, s.table)
-		case "57014":
+		case queryCanceled:
 			return fmt.Errorf("%w; choose fewer events, by limit or by narrower filters", err)
 		}
 	}

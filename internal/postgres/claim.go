@@ -63,12 +63,13 @@ func checkClaimColumns(columns []pgconn.FieldDescription) error {
 	return requireZone(columns[colCreatedAt])
 }
 
-// requireZone refuses a table whose created_at has no time zone: every age would
-// be off by the session's, unseen.
-func requireZone(createdAt pgconn.FieldDescription) error {
-	if createdAt.DataTypeOID != pgtype.TimestamptzOID {
-		return fmt.Errorf("%w: column created_at must be of type timestamptz, so that a time means the same to everyone",
-			outbox.ErrRefused)
+// requireZone refuses a table with a time that has no zone: every age would be
+// off by the session's, unseen, and rows would expire sooner or later than they
+// should.
+func requireZone(column pgconn.FieldDescription) error {
+	if column.DataTypeOID != pgtype.TimestamptzOID {
+		return fmt.Errorf("%w: column %s must be of type timestamptz, so that a time means the same to everyone",
+			outbox.ErrRefused, column.Name)
 	}
 	return nil
 }

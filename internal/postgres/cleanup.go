@@ -52,7 +52,7 @@ func (s *cleanupSession) Oldest(ctx context.Context, search outbox.Search) (outb
 	err := s.transact(ctx, search.Limit, func(p *pipeline) {
 		p.add(step{
 			name: fmt.Sprintf("find the oldest %s", search.Kind),
-			cols: checkTime,
+			cols: func(columns []pgconn.FieldDescription) error { return requireZone(columns[1]) },
 			row: func(r row) error {
 				expired.Upto = outbox.Place{At: r.int8(0) - 1, Seq: math.MaxInt64}
 				expired.Found = r[2] != nil
@@ -64,16 +64,6 @@ func (s *cleanupSession) Oldest(ctx context.Context, search outbox.Search) (outb
 			int8Param(int64(search.Skip)))
 	})
 	return expired, err
-}
-
-// checkTime refuses a table whose times have no zone: its rows would expire
-// sooner or later than they should, by as much as the zone of who wrote them.
-func checkTime(columns []pgconn.FieldDescription) error {
-	if column := columns[1]; column.DataTypeOID != pgtype.TimestamptzOID {
-		return fmt.Errorf("%w: column %s must be of type timestamptz, so that a time means the same to everyone",
-			outbox.ErrRefused, column.Name)
-	}
-	return nil
 }
 
 // Delete implements outbox.CleanupSession.
@@ -138,9 +128,9 @@ func undone(err error) (by outbox.UndoneBy, ok bool) {
 		return 0, false
 	}
 	switch pg.Code {
-	case "57014":
+	case queryCanceled:
 		return outbox.ByLimit, true
-	case "55P03", "40P01", "40001":
+	case lockNotAvailable, deadlockDetected, serializationFailure:
 		return outbox.ByLock, true
 	}
 	if pg.SeverityUnlocalized == "ERROR" && pg.Where != "" {

@@ -78,7 +78,7 @@ func loginAdvice(code string) string {
 		return "check the user, and whether the server wants TLS of it (sslmode, pg_hba.conf)"
 	case "3D000":
 		return "check the database's name (PGDATABASE, DATABASE_URL or the secret's dbname)"
-	case "42501":
+	case insufficientPrivilege:
 		return "grant the user CONNECT on the database"
 	case "53300":
 		return "check max_connections, and who holds the connections"

@@ -76,8 +76,7 @@ func limitWithin(ctx context.Context, wanted time.Duration) (time.Duration, erro
 
 // slow marks the error of a measurement that ran into its limit.
 func slow(err error, limit time.Duration) error {
-	const cancelled = "57014"
-	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != cancelled {
+	if sqlState(err) != queryCanceled {
 		return err
 	}
 	return fmt.Errorf("%w: %w (the limit is %s); give the function a longer timeout, "+

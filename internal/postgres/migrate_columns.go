@@ -43,7 +43,7 @@ var contract = []column{
 	{name: "created_at", written: "timestamp with time zone", kinds: instants},
 	{name: "deliver_after", written: "timestamp with time zone", kinds: instants},
 	{name: "retry_at", written: "timestamp with time zone", kinds: instants, relay: true},
-	{name: "attempts", written: "integer", kinds: wholeNumbers, relay: true},
+	{name: "attempts", written: "integer", kinds: wholeNumbers, relay: true, redrive: true},
 	{name: "last_error", written: "text", kinds: []string{anyText}, relay: true},
 	{name: "published_at", written: "timestamp with time zone", kinds: instants, relay: true},
 }

@@ -37,9 +37,8 @@ type span struct{ from, to time.Time }
 // partitionedOutbox is the outbox as a partitioned table: the same, but for its
 // key, which has to have the column that it is partitioned by.
 func (r *migrateRun) partitionedOutbox(create string) string {
-	return r.table.rename(strings.NewReplacer(
-		"PRIMARY KEY (seq)\n);", "PRIMARY KEY (seq, created_at)\n) PARTITION BY "+byCreatedAt+";",
-	).Replace(create))
+	const end = "PRIMARY KEY (seq)\n);"
+	return r.table.rename(strings.Replace(create, end, "PRIMARY KEY (seq, created_at)\n) PARTITION BY "+byCreatedAt+";", 1))
 }
 
 // partitions makes those that are ahead and drops those that are over.

@@ -9,10 +9,6 @@ import (
 	"outboxrelay/internal/outbox"
 )
 
-// indispensable are the columns without which an event would not be itself, or
-// would not be tried anew.
-var indispensable = []string{"seq", "id", "event_type", "payload", "attempts"}
-
 // Redrive implements outbox.AdminSession.
 func (s *adminSession) Redrive(ctx context.Context, seqs []int64) ([]int64, error) {
 	fixed, err := s.prepareRedrive(ctx, seqs)
@@ -63,9 +59,9 @@ func (s *adminSession) inTheWay(present []int64) error {
 
 func (s *adminSession) requireWritable(fixed []string) error {
 	var lost []string
-	for _, column := range indispensable {
-		if slices.Contains(fixed, column) {
-			lost = append(lost, column)
+	for _, column := range contract {
+		if column.redrive && slices.Contains(fixed, column.name) {
+			lost = append(lost, column.name)
 		}
 	}
 	if len(lost) == 0 {

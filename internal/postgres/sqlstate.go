@@ -16,10 +16,12 @@ const (
 	idleInTransaction     = "25P03"
 	lockNotAvailable      = "55P03"
 	deadlockDetected      = "40P01"
+	serializationFailure  = "40001"
 	queryCanceled         = "57014"
 	checkViolation        = "23514"
 	uniqueViolation       = "23505"
 	duplicateObject       = "42710"
+	noConflictTarget      = "42P10" // ON CONFLICT names columns without a key
 	internalError         = "XX000"
 )
 

@@ -27,6 +27,6 @@ func (t Table) rename(sql string) string {
 	for _, suffix := range []string{"_failed", "_redriven", "_paused", "_schema", ""} {
 		pairs = append(pairs, "public.outbox"+suffix, t.companion(suffix).String())
 	}
-	pairs = append(pairs, "SCHEMA public", "SCHEMA "+pgx.Identifier{t.Schema}.Sanitize())
+	pairs = append(pairs, "SCHEMA public", "SCHEMA "+quote(t.Schema))
 	return strings.NewReplacer(pairs...).Replace(sql)
 }

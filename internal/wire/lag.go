@@ -4,7 +4,9 @@ import (
 	"reflect"
 	"time"
 
+	"outboxrelay/internal/config"
 	"outboxrelay/internal/outbox"
+	"outboxrelay/internal/postgres"
 )
 
 // LagAnswer is the JSON form of a lag.
@@ -45,3 +47,12 @@ func (a LagAnswer) Fields() (fields []any) {
 
 // seconds is a duration as answers and metrics have it: to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+
+// LagProbe returns the probe of those who measure: lag, and admin for its status.
+func (b Base) LagProbe(settings config.Lag) *outbox.LagProbe {
+	return outbox.NewLagProbe(postgres.NewLagStore(b.Connector.Connect, postgres.LagConfig{
+		Table:      b.Table,
+		Bus:        settings.Bus,
+		CountLimit: settings.CountLimit,
+	}), b.Log)
+}

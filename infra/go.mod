@@ -1,0 +1,3 @@
+module outboxrelay/infra
+
+go 1.26.8

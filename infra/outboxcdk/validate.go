@@ -36,9 +36,16 @@ func (p Props) Validate() error {
 // checker collects problems.
 type checker struct{ problems []error }
 
+// add notes a problem; nil is none.
+func (c *checker) add(err error) {
+	if err != nil {
+		c.problems = append(c.problems, err)
+	}
+}
+
 // report notes a problem with a setting.
 func (c *checker) report(setting, format string, args ...any) {
-	c.problems = append(c.problems, errors.New(setting+" "+fmt.Sprintf(format, args...)))
+	c.add(errors.New(setting + " " + fmt.Sprintf(format, args...)))
 }
 
 // match notes a problem with a text that is given, known and not as it has to be.
@@ -59,6 +66,8 @@ func (c *checker) without(setting string, given bool, reason string) {
 func (c *checker) outbox(p Props) {
 	if _, ok := machines[p.Architecture]; !ok {
 		c.report("architecture", "is %q: expected arm64 or x86_64", p.Architecture)
+	} else if p.BinaryDir != "" {
+		c.add(checkBinaries(p.BinaryDir, p.Architecture))
 	}
 	if _, ok := retentionDays[p.LogRetentionDays]; !ok {
 		c.report("logRetentionDays", "is %d: expected one of %s", p.LogRetentionDays,

@@ -169,9 +169,9 @@ const (
 )
 
 var (
-	vpcID    = regexp.MustCompile(`^vpc-[0-9a-f]+$`)
-	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]+$`)
-	groupID  = regexp.MustCompile(`^sg-[0-9a-f]+$`)
+	vpcID    = regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`)
+	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`)
+	groupID  = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
 )
 
 func (n Network) inVpc() bool { return n.Vpc != nil || n.VpcID != "" }

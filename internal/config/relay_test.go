@@ -36,7 +36,7 @@ func TestReadsDefaults(t *testing.T) {
 			MaxEntries: 10, MaxBytes: 1_000_000, Timeout: 5 * time.Second,
 		},
 		BatchSize: 500, BatchBytes: 4_194_304, Workers: 4, Concurrency: 64,
-		Reserve: 5 * time.Second, FrontScanMax: 5 * time.Second,
+		Reserve: 5 * time.Second, Parallel: 1, FrontScanMax: 5 * time.Second,
 		RetryBase: time.Second, RetryMax: 5 * time.Minute, MaxAttempts: 50,
 	}, settings)
 }
@@ -54,7 +54,7 @@ func TestReadsEverySetting(t *testing.T) {
 		"EVENT_ENVELOPE=cloudevents", "EVENT_BUS_CHECK=require", "EVENT_ENDPOINT_ID=abcde.veo",
 		"PUT_EVENTS_MAX_ENTRIES=1", "PUT_EVENTS_MAX_BYTES=262144", "PUT_EVENTS_TIMEOUT=10s",
 		"RELAY_BATCH_SIZE=10000", "RELAY_BATCH_BYTES=1048576", "RELAY_WORKERS=4", "RELAY_CONCURRENCY=8",
-		"RELAY_MAX_RATE=300", "RELAY_RESERVE=1s", "RELAY_POLL_INTERVAL=500ms", "RELAY_LISTEN=false",
+		"RELAY_MAX_RATE=300", "RELAY_RESERVE=1s", "RELAY_POLL_INTERVAL=500ms", "RELAY_PARALLEL=64", "RELAY_LISTEN=false",
 		"RELAY_FRONT_SCAN_MAX=1m", "RELAY_RETRY_BASE=2s", "RELAY_RETRY_MAX=2s", "RELAY_MAX_ATTEMPTS=7",
 		"RELAY_ORDERING=none", "RELAY_SLOTS=32", "RELAY_ON_POISON=continue", "RELAY_ON_PUBLISHED=delete",
 		"METRICS_NAMESPACE=Shop/Outbox", "LOG_LEVEL=DEBUG",
@@ -79,7 +79,7 @@ func TestReadsEverySetting(t *testing.T) {
 			MaxEntries: 1, MaxBytes: 262_144, Timeout: 10 * time.Second,
 		},
 		BatchSize: 10_000, BatchBytes: 1 << 20, Workers: 4, Concurrency: 8, MaxRate: 300,
-		Reserve: time.Second, PollInterval: 500 * time.Millisecond, FrontScanMax: time.Minute,
+		Reserve: time.Second, PollInterval: 500 * time.Millisecond, Parallel: 64, FrontScanMax: time.Minute,
 		RetryBase: 2 * time.Second, RetryMax: 2 * time.Second, MaxAttempts: 7, DeletePublished: true,
 	}, settings)
 }
@@ -125,6 +125,8 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"RELAY_RESERVE=999ms":                       "from 1s to 5m",
 		"RELAY_POLL_INTERVAL=1ms":                   "0s or at least 10ms",
 		"RELAY_POLL_INTERVAL=-1s":                   "RELAY_POLL_INTERVAL",
+		"RELAY_PARALLEL=0":                          "from 1 to 64",
+		"RELAY_PARALLEL=65":                         "from 1 to 64",
 		"RELAY_FRONT_SCAN_MAX=0s":                   "RELAY_FRONT_SCAN_MAX",
 		"RELAY_RETRY_BASE=6m":                       "RELAY_RETRY_BASE is 6m: expected at most RELAY_RETRY_MAX, which is 5m",
 		"RELAY_RETRY_MAX=never":                     `RELAY_RETRY_MAX is "never": expected a duration with its unit (ms, s, m, h), from 1ms to 24h`,

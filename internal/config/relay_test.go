@@ -48,7 +48,7 @@ func TestReadsEverySetting(t *testing.T) {
 		"DATABASE_URL=postgres://db.example/app",
 		"DATABASE_SECRET_ARN=arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-AbCdEf",
 		"DATABASE_IAM_AUTH=false", "DATABASE_CONNECT_TIMEOUT=30s",
-		"PGHOST=other.example", "PGPORT=6432", "PGDATABASE=app", "PGSSLMODE=verify-ca",
+		"PGHOST=other.example", "PGPORT=6432", "PGDATABASE=app", "PGUSER=relay", "PGSSLMODE=verify-ca",
 		`OUTBOX_TABLE="Sales"."Out""box"`, "OUTBOX_NAME=sales",
 		"EVENT_BUS=arn:aws-us-gov:events:us-gov-west-1:123456789012:event-bus/orders", "EVENT_SOURCE=shop.orders",
 		"EVENT_ENVELOPE=cloudevents", "EVENT_BUS_CHECK=require", "EVENT_ENDPOINT_ID=abcde.veo",
@@ -66,7 +66,7 @@ func TestReadsEverySetting(t *testing.T) {
 			Database: config.Database{
 				URL:            "postgres://db.example/app",
 				SecretARN:      "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-AbCdEf",
-				ConnectTimeout: 30 * time.Second, Host: "other.example", Port: "6432", Name: "app", SSLMode: "verify-ca",
+				ConnectTimeout: 30 * time.Second, Host: "other.example", Port: "6432", Name: "app", User: "relay", SSLMode: "verify-ca",
 			},
 			Outbox: config.Outbox{
 				Table: config.Table{Schema: "Sales", Name: `Out"box`}, Name: "sales", MetricsNamespace: "Shop/Outbox",
@@ -92,7 +92,6 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"DATABASE_CONNECT_TIMEOUT=10":               `DATABASE_CONNECT_TIMEOUT is "10": expected a duration with its unit (ms, s, m, h), from 100ms to 5m`,
 		"DATABASE_CONNECT_TIMEOUT=0s":               "from 100ms to 5m",
 		"DATABASE_IAM_AUTH=1":                       `DATABASE_IAM_AUTH is "1": expected one of true, false`,
-		"DATABASE_IAM_AUTH=true":                    "DATABASE_IAM_AUTH is true: not supported yet in this version",
 		"DATABASE_SECRET_ARN=hunter2":               "DATABASE_SECRET_ARN (not shown) is no ARN of a secret",
 		"DATABASE_URL=mysql://hunter2@db":           "DATABASE_URL (not shown) is not what it has to be: expected postgres://",
 		"DATABASE_URL=hunter2":                      "DATABASE_URL (not shown)",
@@ -203,6 +202,15 @@ func TestWantsAWayToTheDatabase(t *testing.T) {
 		_, err := config.ForRelay([]string{way})
 		require.NoError(t, err, way)
 	}
+}
+
+func TestReadsThatTokensTakeThePasswordsPlace(t *testing.T) {
+	t.Parallel()
+
+	settings, err := config.ForRelay([]string{reachable, "PGUSER=relay", "DATABASE_IAM_AUTH=true"})
+
+	require.NoError(t, err)
+	require.True(t, settings.Database.IAMAuth)
 }
 
 func TestRefusesASecretWithIAM(t *testing.T) {

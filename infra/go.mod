@@ -2,6 +2,9 @@ module outboxrelay/infra
 
 go 1.26.8
 
+// The CDK's command line comes with templates that are no Go.
+ignore ./node_modules
+
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.276.0
 	github.com/aws/constructs-go/constructs/v10 v10.8.1

@@ -36,9 +36,16 @@ func (p Props) Validate() error {
 // checker collects problems.
 type checker struct{ problems []error }
 
+// add notes a problem; nil is none.
+func (c *checker) add(err error) {
+	if err != nil {
+		c.problems = append(c.problems, err)
+	}
+}
+
 // report notes a problem with a setting.
 func (c *checker) report(setting, format string, args ...any) {
-	c.problems = append(c.problems, errors.New(setting+" "+fmt.Sprintf(format, args...)))
+	c.add(errors.New(setting + " " + fmt.Sprintf(format, args...)))
 }
 
 // match notes a problem with a text that is given, known and not as it has to be.
@@ -59,6 +66,8 @@ func (c *checker) without(setting string, given bool, reason string) {
 func (c *checker) outbox(p Props) {
 	if _, ok := machines[p.Architecture]; !ok {
 		c.report("architecture", "is %q: expected arm64 or x86_64", p.Architecture)
+	} else if p.BinaryDir != "" {
+		c.add(checkBinaries(p.BinaryDir, p.Architecture))
 	}
 	if _, ok := retentionDays[p.LogRetentionDays]; !ok {
 		c.report("logRetentionDays", "is %d: expected one of %s", p.LogRetentionDays,
@@ -160,9 +169,9 @@ const (
 )
 
 var (
-	vpcID    = regexp.MustCompile(`^vpc-[0-9a-f]+$`)
-	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]+$`)
-	groupID  = regexp.MustCompile(`^sg-[0-9a-f]+$`)
+	vpcID    = regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`)
+	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`)
+	groupID  = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
 )
 
 func (n Network) inVpc() bool { return n.Vpc != nil || n.VpcID != "" }

@@ -44,7 +44,7 @@ func (d *deployment) configure(secrets map[string]string) {
 		architecture = runtime.GOARCH
 	}
 	d.settings = map[string]any{
-		"stackName": stackName, "architecture": architecture, "newEventBus": busName,
+		"stackName": stackName, "architecture": architecture, "newEventBus": busName, "EVENT_SOURCE": eventSource,
 		"databaseSecretArn": secrets["relay"],
 		"databaseSslMode":   "disable", // the emulator and PostgreSQL are both on loopback
 	}

@@ -34,7 +34,7 @@ func newEvents(first, count int) map[string]event {
 		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
 		events[id] = event{
 			id: id, order: strconv.Itoa(i), name: []string{"OrderPlaced", "OrderPaid"}[i%2],
-			payload: fmt.Sprintf(`{"order": %d, "total": %d.90, "note": "Grüße, \"%d\""}`, i, i, i),
+			payload: fmt.Sprintf(`{"order": %d, "cents": %d90, "note": "Grüße, \"%d\""}`, i, i, i),
 		}
 	}
 	return events

@@ -77,7 +77,7 @@ func (r *OutboxRelay) functionGroups(endpoints awsec2.SecurityGroup) []awsec2.IS
 	})
 	var aws, database awsec2.IPeer = awsec2.Peer_AnyIpv4(), awsec2.Peer_AnyIpv4()
 	if endpoints != nil {
-		aws = awsec2.Peer_SecurityGroupId(endpoints.SecurityGroupId(), nil)
+		aws = endpoints // not its id: the two groups refer to each other, by rules that stand alone
 	}
 	if id := r.props.Network.DatabaseSecurityGroupID; id != "" {
 		database = awsec2.Peer_SecurityGroupId(jsii.String(id), nil)
@@ -105,8 +105,7 @@ func (r *OutboxRelay) endpointGroup() awsec2.SecurityGroup {
 
 func (r *OutboxRelay) addEndpoints(group awsec2.SecurityGroup) {
 	for _, functions := range r.network.groups {
-		group.AddIngressRule(awsec2.Peer_SecurityGroupId(functions.SecurityGroupId(), nil),
-			awsec2.Port_Tcp(jsii.Number(httpsPort)), jsii.String("Functions of the outbox relay"), nil)
+		group.AddIngressRule(functions, awsec2.Port_Tcp(jsii.Number(httpsPort)), jsii.String("Functions of the outbox relay"), nil)
 	}
 	r.addEndpoint("EventsEndpoint", awsec2.InterfaceVpcEndpointAwsService_EVENTBRIDGE(), group)
 	if !r.props.Database.IamAuth {

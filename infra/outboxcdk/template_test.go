@@ -76,7 +76,11 @@ func synthesize(build func(stack awscdk.Stack), props *awscdk.StackProps) templa
 }
 
 func newApp() awscdk.App {
-	return awscdk.NewApp(&awscdk.AppProps{Context: cdkContext()})
+	dir, err := os.MkdirTemp(scratch, "")
+	if err != nil {
+		panic(err)
+	}
+	return awscdk.NewApp(&awscdk.AppProps{Context: cdkContext(), Outdir: jsii.String(dir)})
 }
 
 func templateOf(app awscdk.App, stack awscdk.Stack) template {

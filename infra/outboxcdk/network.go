@@ -1,6 +1,7 @@
 package outboxcdk
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -43,11 +44,7 @@ func (r *OutboxRelay) addNetwork() {
 func (r *OutboxRelay) vpc() (awsec2.IVpc, *awsec2.SubnetSelection) {
 	settings := r.props.Network
 	if settings.Vpc != nil {
-		subnets := settings.Subnets
-		if subnets == nil {
-			subnets = &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
-		}
-		return settings.Vpc, subnets
+		return settings.Vpc, settings.selection()
 	}
 	// A zone for each subnet is what the CDK wants to hear; neither Lambda nor an
 	// endpoint is told of it.
@@ -60,6 +57,38 @@ func (r *OutboxRelay) vpc() (awsec2.IVpc, *awsec2.SubnetSelection) {
 	})
 	awscdk.Annotations_Of(vpc).AcknowledgeWarning(jsii.String("@aws-cdk/aws-ec2:noSubnetRouteTableId"), jsii.String("no route is read"))
 	return vpc, &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
+}
+
+// selection are the subnets of an embedder's VPC: those with a way out where that
+// is how AWS is reached, and private ones in any case.
+func (n Network) selection() *awsec2.SubnetSelection {
+	switch {
+	case n.Subnets != nil:
+		return n.Subnets
+	case n.Egress == egressNat:
+		return &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
+	default:
+		return &awsec2.SubnetSelection{}
+	}
+}
+
+// checkSubnets refuses subnets of an embedder's VPC that have no way out, where
+// that is how AWS is to be reached: every call would hang.
+func (n Network) checkSubnets() error {
+	if n.Vpc == nil || n.Subnets == nil || n.Egress != egressNat {
+		return nil
+	}
+	isolated := map[string]bool{}
+	for _, subnet := range *n.Vpc.IsolatedSubnets() {
+		isolated[*subnet.SubnetId()] = true
+	}
+	for _, id := range *n.Vpc.SelectSubnets(n.Subnets).SubnetIds {
+		if isolated[*id] {
+			return errors.New("egress is nat, but among Network.Subnets are isolated ones, which have no way out: " +
+				"expected others, or endpoints or existing-endpoints")
+		}
+	}
+	return nil
 }
 
 // functionGroups are those given, or one that lets out what the functions need:

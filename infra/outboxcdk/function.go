@@ -34,6 +34,7 @@ func (r *OutboxRelay) addFunctions() {
 
 func (r *OutboxRelay) newFunction(name, description string, size Function) awslambda.Function {
 	id := title(name)
+	environment := r.environment(name)
 	logs := r.newLogGroup(id)
 	props := &awslambda.FunctionProps{
 		Description:  jsii.String(description),
@@ -43,7 +44,7 @@ func (r *OutboxRelay) newFunction(name, description string, size Function) awsla
 		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(r.props.BinaryDir, name)), nil),
 		MemorySize:   jsii.Number(size.MemoryMB),
 		Timeout:      duration(size.Timeout),
-		Environment:  r.environment(name),
+		Environment:  &environment,
 		Role:         r.newRole(name, logs),
 
 		LogGroup:              logs,

@@ -136,3 +136,9 @@ func TestQueuesAreEncryptedAndTakeNoPlaintext(t *testing.T) {
 		require.Contains(t, policies, `"Condition":{"Bool":{"aws:SecureTransport":"false"}},"Effect":"Deny","Principal":{"AWS":"*"},"Resource":{"Fn::GetAtt":["`+queue.id)
 	}
 }
+
+func TestTheRelayIsAConstructThatCanBeGivenToTheCDK(t *testing.T) {
+	for name, function := range embedded(t).functions(t) {
+		require.Equal(t, []any{object{"Key": "team", "Value": "shop"}}, function.properties["Tags"], name)
+	}
+}

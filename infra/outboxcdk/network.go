@@ -29,7 +29,7 @@ func (r *OutboxRelay) addNetwork() {
 	if !r.props.Network.inVpc() {
 		return
 	}
-	r.network.scope = constructs.NewConstruct(r.Construct, jsii.String("Network"))
+	r.network.scope = constructs.NewConstruct(r, jsii.String("Network"))
 	r.network.vpc, r.network.subnets = r.vpc()
 	endpoints := r.endpointGroup()
 	r.network.groups = r.functionGroups(endpoints)

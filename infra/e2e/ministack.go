@@ -52,12 +52,12 @@ func startMiniStack(ctx context.Context, python, cache string) (*ministack, erro
 
 // environment has nothing of this process's but the path: the functions inherit
 // it. BIND_HOST and IOT_MTLS_ENABLED keep MiniStack from listening for others
-// than this machine.
+// than this machine; AUTH has it hold everybody to the policies of their role.
 func (m *ministack) environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + m.dir, "TMPDIR=" + m.dir, "LANG=C.UTF-8", "TZ=UTC",
 		"BIND_HOST=127.0.0.1", "MINISTACK_HOST=127.0.0.1", "GATEWAY_PORT=" + strconv.Itoa(m.port),
-		"IOT_MTLS_ENABLED=0", "MINISTACK_REGION=" + region, "AWS_ENDPOINT_URL=" + m.url(),
+		"IOT_MTLS_ENABLED=0", "AUTH=true", "MINISTACK_REGION=" + region, "AWS_ENDPOINT_URL=" + m.url(),
 	}
 }
 

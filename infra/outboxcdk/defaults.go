@@ -1,6 +1,7 @@
 package outboxcdk
 
 import (
+	"context"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -42,12 +43,15 @@ func (p Props) complete(scope constructs.Construct) (Props, error) {
 	if err := p.checkRegion(*awscdk.Stack_Of(scope).Region()); err != nil {
 		return p, err
 	}
+	if err := p.Network.checkSubnets(); err != nil {
+		return p, err
+	}
 	p.settings, _ = p.read() // Validate has read them
 	if p.Relay.Timeout == 0 {
 		p.Relay.Timeout = p.relayTimeout()
 	}
 	if p.BinaryDir == "" {
-		dir, err := Build(p.Architecture)
+		dir, err := Build(context.Background(), p.Architecture)
 		if err != nil {
 			return p, err
 		}

@@ -46,7 +46,6 @@ func (d *deployment) configure(secrets map[string]string) {
 	}
 	d.settings = map[string]any{
 		"stackName": stackName, "architecture": architecture, "newEventBus": busName, "EVENT_SOURCE": eventSource,
-		"EVENT_BUS_CHECK":   "require", // so that a right that is missing is no warning only
 		"databaseSecretArn": secrets["relay"],
 		"databaseSslMode":   "disable", // the emulator and PostgreSQL are both on loopback
 	}

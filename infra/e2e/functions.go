@@ -38,21 +38,24 @@ func (s *stage) status(ctx context.Context) (status adminStatus, err error) {
 	return status, nil
 }
 
-// expectSetting checks that the deployed relay has a setting that changes with
-// each deployment.
+// expectSetting checks that the deployed functions have a setting that changes
+// with each deployment.
 func (s *stage) expectSetting(ctx context.Context, wanted string) error {
 	outputs, err := s.deployed.outputs(ctx)
 	if err != nil {
 		return err
 	}
-	relay, err := lambda.NewFromConfig(s.aws.config()).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{
-		FunctionName: aws.String(outputs["RelayFunction"]),
-	})
-	if err != nil {
-		return fmt.Errorf("ask for the relay's settings: %w", err)
-	}
-	if got := relay.Environment.Variables[batchSize]; got != wanted {
-		return fmt.Errorf("the relay has %s %q: expected %q", batchSize, got, wanted)
+	client := lambda.NewFromConfig(s.aws.config())
+	for _, output := range []string{"RelayFunction", "MigrateFunction"} {
+		function, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{
+			FunctionName: aws.String(outputs[output]),
+		})
+		if err != nil {
+			return fmt.Errorf("ask for a function's settings: %w", err)
+		}
+		if got := function.Environment.Variables[batchSize]; got != wanted {
+			return fmt.Errorf("%s has %s %q: expected %q", output, batchSize, got, wanted)
+		}
 	}
 	return nil
 }

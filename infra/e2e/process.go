@@ -4,11 +4,13 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -63,8 +65,10 @@ func tail(text string) string {
 type server struct {
 	command  *exec.Cmd
 	watchdog *exec.Cmd
+	alive    io.Closer     // the watchdog waits for its end
 	output   string        // the file it writes to
 	gone     chan struct{} // closed when it has ended
+	stopped  sync.Once
 }
 
 // startServer starts a program that writes to a file. A watchdog ends it with
@@ -90,15 +94,18 @@ func startServer(command *exec.Cmd, output string) (*server, error) {
 func (s *server) watch() error {
 	s.watchdog = exec.Command("/bin/sh", "-c", watchdogScript, "e2e-watchdog", strconv.Itoa(s.command.Process.Pid)) //nolint:noctx // it lives as long as the server
 	s.watchdog.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	// This end of the pipe closes when this program ends.
-	if _, err := s.watchdog.StdinPipe(); err != nil {
+	alive, err := s.watchdog.StdinPipe()
+	if err != nil {
 		return err
 	}
+	s.alive = alive
 	return s.watchdog.Start()
 }
 
-// stop ends the server and all that it has started.
-func (s *server) stop() {
+// stop ends the server and all that it has started. It may be called again.
+func (s *server) stop() { s.stopped.Do(s.end) }
+
+func (s *server) end() {
 	killGroup(s.command.Process.Pid)
 	<-s.gone
 	if s.watchdog.Process != nil {

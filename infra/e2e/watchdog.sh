@@ -2,4 +2,4 @@
 # standard input is gone, however it went.
 trap '' HUP INT TERM
 read -r _
-kill -KILL -- -"$1"
+kill -KILL -"$1"

@@ -58,7 +58,10 @@ func openConsumer(ctx context.Context, config aws.Config) (*consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("put a rule on bus %s: %w", busName, err)
 	}
-	return c, c.connect(ctx, *rule.RuleArn)
+	if err := c.connect(ctx, *rule.RuleArn); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // connect lets the rule send to the queue, and makes it do so.

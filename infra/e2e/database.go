@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-
 	"outboxrelay/internal/postgrestest"
 )
 
@@ -58,7 +57,7 @@ func (d *database) grantRoles(ctx context.Context) error {
 		if name == "migrate" {
 			continue
 		}
-		if _, err := d.execute(ctx, "postgres", "GRANT outbox_"+name+" TO "+login.Name); err != nil {
+		if err := d.execute(ctx, "postgres", "GRANT outbox_"+name+" TO "+login.Name); err != nil {
 			return fmt.Errorf("grant a login its role: %w", err)
 		}
 	}
@@ -75,14 +74,12 @@ func (d *database) url(login string) string {
 	return d.URLAs(login)
 }
 
-// execute runs one statement and returns how many rows it changed.
-func (d *database) execute(ctx context.Context, login, statement string, args ...any) (rows int64, err error) {
-	err = d.inSession(ctx, login, func(conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, statement, args...)
-		rows = tag.RowsAffected()
+// execute runs one statement.
+func (d *database) execute(ctx context.Context, login, statement string) error {
+	return d.inSession(ctx, login, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, statement)
 		return err
 	})
-	return rows, err
 }
 
 // count is the number that a query answers to the superuser.

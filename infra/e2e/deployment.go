@@ -12,12 +12,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 const (
 	stackName = "OutboxE2E"
 	busName   = "orders"
+	// migrationID is what docs/deployment.md calls the migration by, in the stack.
+	migrationID = "OutboxMigrationE2A00717"
 )
 
 // deployment is the stack, as one who deploys it sees it: a file of settings and
@@ -57,12 +60,8 @@ func (d *deployment) configure(secrets map[string]string) {
 // bootstrap prepares the account, once, as every account needs that is deployed
 // into by the CDK.
 func (d *deployment) bootstrap(ctx context.Context) error {
-	command := newCommand(ctx, filepath.Join(d.source, "infra", "node_modules", ".bin", "cdk"),
-		"bootstrap", "aws://"+account+"/"+region)
-	command.Dir = d.dir // no app is there, and none is needed
-	command.Env = d.environment()
-	if _, err := runToEnd(command); err != nil {
-		return fmt.Errorf("cdk bootstrap: %w", err)
+	if err := d.cdk(ctx, d.dir, "bootstrap", "aws://"+account+"/"+region); err != nil {
+		return err
 	}
 	return d.allowPlainHTTP(ctx)
 }
@@ -85,17 +84,24 @@ func (d *deployment) deploy(ctx context.Context) (output string, err error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(d.dir, "settings.json")
-	if err := os.WriteFile(file, settings, 0o600); err != nil {
+	if err := os.WriteFile(d.settingsFile(), settings, 0o600); err != nil {
 		return "", err
 	}
-	return d.make(ctx, "deploy", "SETTINGS="+file, "ARGS=--require-approval never --progress events --output "+d.output())
+	return d.make(ctx, "deploy", "SETTINGS="+d.settingsFile(), "ARGS=--require-approval never --progress events --output "+d.output())
 }
 
 func (d *deployment) destroy(ctx context.Context) error {
-	_, err := d.make(ctx, "destroy", "SETTINGS="+filepath.Join(d.dir, "settings.json"), "ARGS=--force --output "+d.output())
+	_, err := d.make(ctx, "destroy", "SETTINGS="+d.settingsFile(), "ARGS=--force --output "+d.output())
 	return err
 }
+
+// rollBack ends a rollback that failed for the migration.
+func (d *deployment) rollBack(ctx context.Context) error {
+	return d.cdk(ctx, filepath.Join(d.source, "infra"),
+		"rollback", stackName, "--orphan", migrationID, "--context", "settings="+d.settingsFile(), "--output", d.output())
+}
+
+func (d *deployment) settingsFile() string { return filepath.Join(d.dir, "settings.json") }
 
 func (d *deployment) output() string { return filepath.Join(d.dir, "cdk.out") }
 
@@ -103,6 +109,17 @@ func (d *deployment) make(ctx context.Context, arguments ...string) (string, err
 	command := newCommand(ctx, "make", append([]string{"--no-print-directory", "-C", d.source}, arguments...)...)
 	command.Env = d.environment()
 	return runToEnd(command)
+}
+
+// cdk runs the command line, for what there is no target for, in a directory with
+// an app or without.
+func (d *deployment) cdk(ctx context.Context, dir string, arguments ...string) error {
+	command := newCommand(ctx, filepath.Join(d.source, "infra", "node_modules", ".bin", "cdk"), arguments...)
+	command.Dir, command.Env = dir, d.environment()
+	if _, err := runToEnd(command); err != nil {
+		return fmt.Errorf("cdk %s: %w", arguments[0], err)
+	}
+	return nil
 }
 
 // environment is this process's with the emulator instead of AWS. Nobody's
@@ -120,15 +137,34 @@ func (d *deployment) environment() []string {
 		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "NO_COLOR=1", "CI=true")
 }
 
-// outputs are those of the stack, which tell how its resources are called.
-func (d *deployment) outputs(ctx context.Context) (map[string]string, error) {
+func (d *deployment) describe(ctx context.Context) (types.Stack, error) {
 	described, err := cloudformation.NewFromConfig(d.aws.config()).DescribeStacks(ctx,
 		&cloudformation.DescribeStacksInput{StackName: aws.String(stackName)})
 	if err != nil {
-		return nil, fmt.Errorf("describe the stack: %w", err)
+		return types.Stack{}, fmt.Errorf("describe the stack: %w", err)
+	}
+	return described.Stacks[0], nil
+}
+
+func (d *deployment) expectStatus(ctx context.Context, wanted types.StackStatus) error {
+	stack, err := d.describe(ctx)
+	if err != nil {
+		return err
+	}
+	if stack.StackStatus != wanted {
+		return fmt.Errorf("the stack is %s: expected %s", stack.StackStatus, wanted)
+	}
+	return nil
+}
+
+// outputs are those of the stack, which tell how its resources are called.
+func (d *deployment) outputs(ctx context.Context) (map[string]string, error) {
+	stack, err := d.describe(ctx)
+	if err != nil {
+		return nil, err
 	}
 	outputs := map[string]string{}
-	for _, output := range described.Stacks[0].Outputs {
+	for _, output := range stack.Outputs {
 		outputs[*output.OutputKey] = *output.OutputValue
 	}
 	return outputs, nil

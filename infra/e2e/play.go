@@ -36,6 +36,9 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.refuse(ctx); err != nil {
 		return err
 	}
+	if err := s.recover(ctx); err != nil {
+		return err
+	}
 	s.say("destroying: make destroy")
 	if err := consumer.close(ctx); err != nil {
 		return err
@@ -74,7 +77,7 @@ func (s *stage) deployIdle(ctx context.Context) error {
 // turnOn deploys once more, with the schedules and a setting changed, which has to
 // run migrate again: it mends an index.
 func (s *stage) turnOn(ctx context.Context) error {
-	if _, err := s.database.execute(ctx, "postgres", "DROP INDEX public.outbox_published"); err != nil {
+	if err := s.database.execute(ctx, "postgres", "DROP INDEX public.outbox_published"); err != nil {
 		return err
 	}
 	s.say("deploying with the schedules on and another setting: make deploy")
@@ -165,7 +168,7 @@ func (s *stage) settled(ctx context.Context) error {
 // refuse has migrate meet tables of a newer release: the deployment has to fail,
 // say why, and leave all as it was.
 func (s *stage) refuse(ctx context.Context) error {
-	if _, err := s.database.execute(ctx, "migrate", "INSERT INTO public.outbox_schema (version) VALUES (99)"); err != nil {
+	if err := s.database.execute(ctx, "migrate", "INSERT INTO public.outbox_schema (version) VALUES (99)"); err != nil {
 		return err
 	}
 	s.say("deploying another setting where the tables are of a newer release: make deploy has to fail")
@@ -182,6 +185,19 @@ func (s *stage) refuse(ctx context.Context) error {
 	}
 	s.say("it failed with what migrate says, and the functions have their settings of before")
 	return nil
+}
+
+// recover has the rollback, which old functions on new tables cannot finish, leave
+// the migration out, as docs/deployment.md has it.
+func (s *stage) recover(ctx context.Context) error {
+	if err := s.deployed.expectStatus(ctx, "UPDATE_ROLLBACK_FAILED"); err != nil {
+		return err
+	}
+	s.say("letting the rollback leave the migration out: cdk rollback")
+	if err := s.deployed.rollBack(ctx); err != nil {
+		return err
+	}
+	return s.deployed.expectStatus(ctx, "UPDATE_ROLLBACK_COMPLETE")
 }
 
 // destroy deletes the stack and looks for what is left.

@@ -72,7 +72,8 @@ type server struct {
 }
 
 // startServer starts a program that writes to a file. A watchdog ends it with
-// all that it has started when this program ends first, however that goes.
+// all that it has started when this program ends first, however that goes. A
+// server that comes with an error is to be stopped too.
 func startServer(command *exec.Cmd, output string) (*server, error) {
 	file, err := os.Create(output)
 	if err != nil {
@@ -88,7 +89,8 @@ func startServer(command *exec.Cmd, output string) (*server, error) {
 		_ = command.Wait() // that it ended is what counts
 		close(s.gone)
 	}()
-	return s, s.watch()
+	err = s.watch()
+	return s, err
 }
 
 func (s *server) watch() error {

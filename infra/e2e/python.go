@@ -20,7 +20,7 @@ var requirements string
 // oldestPython is the oldest one that the requirements are complete for.
 const oldestPython = "3.11"
 
-var errNoPython = errors.New("Python " + oldestPython + " or later with its module venv is missing: " +
+var errNoPython = errors.New("no Python " + oldestPython + " or later with its module venv is found: " +
 	"install it (Debian and Ubuntu: apt-get install python3-venv; macOS: brew install python)")
 
 // installMiniStack returns the Python of a virtual environment with exactly the
@@ -28,7 +28,7 @@ var errNoPython = errors.New("Python " + oldestPython + " or later with its modu
 func installMiniStack(ctx context.Context, cache string, say say) (python string, err error) {
 	dir := filepath.Join(cache, fmt.Sprintf("venv-%.12x", sha256.Sum256([]byte(requirements))))
 	python = filepath.Join(dir, "bin", "python")
-	if exec.CommandContext(ctx, python, "-c", "import ministack.app").Run() == nil { //nolint:gosec // its own
+	if exec.CommandContext(ctx, python, "-c", "import ministack.app").Run() == nil {
 		return python, nil
 	}
 	say("installing MiniStack with pip (once)")
@@ -40,7 +40,7 @@ func installMiniStack(ctx context.Context, cache string, say say) (python string
 		return "", fmt.Errorf("make a virtual environment: %w\n%w", err, errNoPython)
 	}
 	file := filepath.Join(dir, "requirements.txt")
-	if err := os.WriteFile(file, []byte(requirements), 0o644); err != nil { //nolint:gosec // no secret
+	if err := os.WriteFile(file, []byte(requirements), 0o644); err != nil {
 		return "", err
 	}
 	_, err = runToEnd(newCommand(ctx, python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet",
@@ -59,7 +59,7 @@ func findPython(ctx context.Context) (string, error) {
 		if err != nil {
 			continue
 		}
-		if exec.CommandContext(ctx, path, "-c", check).Run() == nil { //nolint:gosec // from PATH, on purpose
+		if exec.CommandContext(ctx, path, "-c", check).Run() == nil {
 			return path, nil
 		}
 	}

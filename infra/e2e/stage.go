@@ -69,5 +69,5 @@ func directories(ctx context.Context) (source, cache string, err error) {
 	}
 	source = strings.TrimSpace(string(output))
 	cache = filepath.Join(source, ".cache", "e2e")
-	return source, cache, os.MkdirAll(cache, 0o755) //nolint:gosec // nothing secret
+	return source, cache, os.MkdirAll(cache, 0o755)
 }

@@ -20,6 +20,9 @@ var known = []string{
 	"RELAY_POLL_INTERVAL", "RELAY_RESERVE", "RELAY_RETRY_BASE", "RELAY_RETRY_MAX", "RELAY_SLOTS", "RELAY_WORKERS",
 }
 
+// Keys returns the keys of all functions, sorted.
+func Keys() []string { return slices.Clone(known) }
+
 // ours are prefixes that nobody else is expected to use in a function's
 // environment. LOG_ and METRICS_ are not among them: layers and agents have such.
 // OUTBOX_TEST_ is the test suite's (internal/postgrestest).

@@ -87,18 +87,18 @@ func (r *OutboxRelay) errors(id string, f awslambda.Function, window window) ala
 
 // invocationAlarms are about invocations that do not become runs.
 func (r *OutboxRelay) invocationAlarms() []alarm {
-	window := repeated(r.props.Relay.Function)
+	runs := repeated(r.props.Relay.Function)
 	return []alarm{
 		{
-			id: "RelayThrottled", window: window, missing: quietIsFine,
-			metric:  ofFunction(r.Relay, "Throttles", sum, window.period),
+			id: "RelayThrottled", window: runs, missing: quietIsFine,
+			metric:  ofFunction(r.Relay, "Throttles", sum, runs.period),
 			meaning: "Lambda throttles the relay",
 			first:   "compare the concurrency in use with the account's limit, and with what is reserved for the relay",
 			section: "the-relay-is-throttled",
 		},
 		{
-			id: "RelayDropped", window: window, missing: quietIsFine,
-			metric:  r.dropped(window.period),
+			id: "RelayDropped", window: runs, missing: quietIsFine,
+			metric:  r.dropped(runs.period),
 			meaning: "invocations of the relay are dropped before they begin",
 			first:   "look at the function's reserved concurrency: 0 turns it off",
 			section: "the-relay-is-throttled",

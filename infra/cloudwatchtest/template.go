@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Parse reads the metric alarms of a template, in JSON. Names are what an alarm
-// or a dimension's value is called instead of its logical ID; the QueueName of a
-// queue, say, is called by the queue.
+// Parse reads the metric alarms of a template, in JSON. Names are what an alarm or
+// the value of a dimension is called instead of its logical ID or its name; the
+// QueueName of a queue, say, is called by the queue.
 func Parse(template []byte, names map[string]string) ([]MetricAlarm, error) {
 	var parsed struct {
 		Resources map[string]struct {
@@ -153,7 +153,7 @@ func newStatistic(m metric, stat string, names map[string]string) (series, error
 // a name.
 func text(value any, names map[string]string) (string, error) {
 	if plain, is := value.(string); is {
-		return plain, nil
+		return name(plain, names), nil
 	}
 	intrinsic, _ := value.(map[string]any)
 	if ref, is := intrinsic["Ref"].(string); is {

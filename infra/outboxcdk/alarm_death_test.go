@@ -102,7 +102,7 @@ var deaths = []death{
 	},
 	{
 		what: "the concurrency of the relay is set to 0", of: "Relay", within: atOnce("Relay"),
-		rings: []string{"RelayNotInvoked", "RelayDropped"}, later: []string{"LagHigh"},
+		rings: []string{"RelayNotInvoked"}, later: []string{"RelayDropped", "LagHigh"},
 		is: relayDead(all(disabled, "Relay")),
 	},
 	{
@@ -166,7 +166,7 @@ var deaths = []death{
 		is:    counts(emf.FailedEvents),
 	},
 	{
-		what: "the daily `migrate` fails (at a deployment the deployment fails, too)", of: "Migrate", within: atOnce("Lag"),
+		what: "the daily `migrate` fails (at a deployment the deployment fails, too)", of: "Migrate", within: func(tempo) time.Duration { return 7 * time.Minute },
 		rings: []string{"MigrateErrors"}, lasts: time.Hour,
 		is: dead(all(fails, "Migrate")),
 	},

@@ -40,7 +40,7 @@ func (r *OutboxRelay) lagAlarms() []alarm {
 // is not documented. Should there be nothing that could be filled, missing data is
 // breaching.
 func (r *OutboxRelay) lagMissing() alarm {
-	window := heartbeat(r.props.Lag)
+	window := measuring(r.props.Lag)
 	age := r.own(emf.OldestUnpublishedAge, maximum, window.period)
 	return alarm{
 		id: "LagMissing", window: window, below: true, threshold: 0, missing: quietIsWrong,
@@ -52,7 +52,7 @@ func (r *OutboxRelay) lagMissing() alarm {
 }
 
 func (r *OutboxRelay) relayNotInvoked() alarm {
-	window := heartbeat(r.props.Relay.Function)
+	window := invoked(r.props.Relay.Function)
 	invocations := ofFunction(r.Relay, "Invocations", sum, window.period)
 	return alarm{
 		id: "RelayNotInvoked", window: window, below: true, threshold: 1, missing: quietIsWrong,
@@ -96,13 +96,7 @@ func (r *OutboxRelay) invocationAlarms() []alarm {
 			first:   "compare the concurrency in use with the account's limit, and with what is reserved for the relay",
 			section: "the-relay-is-throttled",
 		},
-		{
-			id: "RelayDropped", window: runs, missing: quietIsFine,
-			metric:  r.dropped(runs.period),
-			meaning: "invocations of the relay are dropped before they begin",
-			first:   "look at the function's reserved concurrency: 0 turns it off",
-			section: "the-relay-is-throttled",
-		},
+		r.relayDropped(),
 		{
 			id: "SchedulesFail", window: r.schedulesWindow(), missing: quietIsFine,
 			metric:  r.ofSchedules("TargetErrorCount", time.Minute),
@@ -120,13 +114,25 @@ func (r *OutboxRelay) invocationAlarms() []alarm {
 	}
 }
 
-// dropped leaves out the runs that ended in an error: without retries Lambda
-// drops their events too, and RelayErrors has told that.
-func (r *OutboxRelay) dropped(period time.Duration) awscloudwatch.IMetric {
-	return math("FILL(dropped, 0) - FILL(failed, 0)", period, map[string]awscloudwatch.IMetric{
-		"dropped": ofFunction(r.Relay, "AsyncEventsDropped", sum, period),
-		"failed":  ofFunction(r.Relay, "Errors", sum, period),
-	})
+// relayDropped leaves out the runs that ended in an error: without retries Lambda
+// drops their events too, and RelayErrors has told that. Errors are stamped with
+// the beginning of a run and drops with its end, so it takes a long period, and
+// more drops than there can be whose error is outside of it.
+func (r *OutboxRelay) relayDropped() alarm {
+	relay := r.props.Relay
+	period := max(15*time.Minute, 5*relay.Every)
+	astride := ceil(relay.Timeout, time.Minute) + late
+	return alarm{
+		id: "RelayDropped", window: window{period, 1, 1}, missing: quietIsFine,
+		threshold: float64(relay.Parallel) * float64(ceil(astride, relay.Every)/relay.Every+1),
+		metric: math("FILL(dropped, 0) - FILL(failed, 0)", period, map[string]awscloudwatch.IMetric{
+			"dropped": ofFunction(r.Relay, "AsyncEventsDropped", sum, period),
+			"failed":  ofFunction(r.Relay, "Errors", sum, period),
+		}),
+		meaning: "invocations of the relay are dropped before they begin",
+		first:   "look at the function's reserved concurrency: 0 turns it off",
+		section: "the-relay-is-throttled",
+	}
 }
 
 // schedulesWindow has room for some invocations of the rarest schedule of those

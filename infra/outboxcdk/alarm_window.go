@@ -16,14 +16,20 @@ type window struct {
 // with the minute in which the run began, so that a long run is late by itself.
 const late = 2 * time.Minute
 
-// heartbeat is the window of what happens at least once in a run: nothing of it
-// has been seen for longer than can be if all is well. The scheduler invokes in
-// whatever second of a minute it likes, so that a minute may have no run.
-func heartbeat(f Function) window {
-	all := spread(f.Every + time.Minute + ceil(f.Timeout, time.Minute) + late)
+// heartbeat is the window of what is seen at least once in a span: it has been
+// missing for longer than can be if all is well. The scheduler invokes in whatever
+// second of a minute it likes, so that a minute may have no run.
+func heartbeat(span time.Duration) window {
+	all := spread(span + time.Minute + late)
 	all.datapoints = all.periods
 	return all
 }
+
+// invoked is the heartbeat of a function.
+func invoked(f Function) window { return heartbeat(f.Every + ceil(f.Timeout, time.Minute)) }
+
+// measuring is that of lag's measurements, of which one may fail.
+func measuring(f Function) window { return heartbeat(2 * f.Every) }
 
 // repeated is the window of a failure that a single run may have, but not several
 // of the last ones.
@@ -37,9 +43,11 @@ func repeated(f Function) window {
 // once is the window of a failure that is worth an alarm by itself, until a run
 // has gone well.
 func once(f Function) window {
-	one := spread(f.Every)
-	one.datapoints = 1
-	return one
+	period := slow
+	if f.Every > dayOfMinutes {
+		period = time.Hour
+	}
+	return window{period, int(ceil(f.Every, period) / period), 1}
 }
 
 // tolerance is how many of the last runs have to fail for an alarm. Rare runs
@@ -75,11 +83,15 @@ func measuredFor(f Function, span time.Duration) window {
 // measuredTwice is the window of what is over its threshold for good.
 func measuredTwice(f Function) window { return window{max(slow, f.Every), 3, 2} }
 
-// spread divides a time into periods of a minute, or of an hour where CloudWatch
-// takes no more of minutes than a day.
+// dayOfMinutes is how far back CloudWatch looks by periods that are shorter than
+// an hour.
+const dayOfMinutes = 24 * time.Hour
+
+// spread divides a time into periods of a minute, or of an hour where these would
+// be too many.
 func spread(span time.Duration) window {
 	period := time.Minute
-	if span > 24*time.Hour {
+	if span > dayOfMinutes {
 		period = time.Hour
 	}
 	return window{period: period, periods: int(ceil(span, period) / period)}

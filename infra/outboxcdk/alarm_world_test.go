@@ -30,6 +30,7 @@ const (
 	off              // is not invoked: the schedule is off
 	undelivered      // Scheduler cannot invoke it
 	throttled        // Lambda has no concurrency for it
+	delayed          // Lambda has none at first
 	disabled         // its concurrency is 0
 	unseen           // works, but its metrics have another name
 )
@@ -100,11 +101,16 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 		m.invocation(function, start, start.Add(pulse.timeout), 1)
 	case undelivered:
 		m.put(cloudwatchtest.NewMetric("AWS/Scheduler", "TargetErrorCount", "ScheduleGroup=Schedules"), start, start, 1)
-		m.put(cloudwatchtest.NewMetric("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName=Undelivered"), start, start.Add(time.Minute), 1)
+		for waits := range pulse.every / time.Minute { // and after that the next is there, or somebody purges the queue
+			m.put(queued, start.Add(waits*time.Minute), start.Add((waits+1)*time.Minute), 1)
+		}
 	case throttled: // tried again until the event is a minute old
 		m.put(lambda(function, "Throttles"), start, start, 1)
 		m.put(lambda(function, "Throttles"), start.Add(30*time.Second), start.Add(30*time.Second), 1)
 		m.dropped(function, start.Add(time.Minute))
+	case delayed:
+		m.put(lambda(function, "Throttles"), start, start, 1)
+		m.invocation(function, start.Add(30*time.Second), end.Add(30*time.Second), 0)
 	case disabled:
 		m.dropped(function, start)
 	case off:
@@ -145,6 +151,8 @@ func (m writer) measured(at time.Time, instead map[string]float64) {
 		m.put(cloudwatchtest.NewMetric("OutboxRelay", name, "Outbox=outbox"), at, at, value)
 	}
 }
+
+var queued = cloudwatchtest.NewMetric("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName=Undelivered")
 
 func lambda(function, name string) cloudwatchtest.Metric {
 	return cloudwatchtest.NewMetric("AWS/Lambda", name, "FunctionName="+function)

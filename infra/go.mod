@@ -2,10 +2,14 @@ module outboxrelay/infra
 
 go 1.26.8
 
+// The CDK's command line comes with templates that are no Go.
+ignore ./node_modules
+
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.276.0
 	github.com/aws/constructs-go/constructs/v10 v10.8.1
 	github.com/aws/jsii-runtime-go v1.142.0
+	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.38.2
 	github.com/stretchr/testify v1.12.1
 	outboxrelay v0.0.0
 )

@@ -42,6 +42,9 @@ func (p Props) complete(scope constructs.Construct) (Props, error) {
 	if err := p.checkRegion(*awscdk.Stack_Of(scope).Region()); err != nil {
 		return p, err
 	}
+	if err := p.Network.checkSubnets(); err != nil {
+		return p, err
+	}
 	p.settings, _ = p.read() // Validate has read them
 	if p.Relay.Timeout == 0 {
 		p.Relay.Timeout = p.relayTimeout()
@@ -53,7 +56,7 @@ func (p Props) complete(scope constructs.Construct) (Props, error) {
 		}
 		p.BinaryDir = dir
 	}
-	return p, checkBinaries(p.BinaryDir, p.Architecture)
+	return p, nil
 }
 
 // relayTimeout of a polling relay spans two periods, so that one is always at

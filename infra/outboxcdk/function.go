@@ -2,6 +2,7 @@ package outboxcdk
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 // functionNames are those of their directories in functions/.
 var functionNames = []string{"relay", "cleanup", "lag", "migrate", "admin"}
+
+// FunctionNames are relay, cleanup, lag, migrate and admin.
+func FunctionNames() []string { return slices.Clone(functionNames) }
 
 // maxEventAge is the least that Lambda and Scheduler take: an invocation that
 // could not begin by then is overtaken by the next one.

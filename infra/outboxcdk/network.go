@@ -1,6 +1,7 @@
 package outboxcdk
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -43,11 +44,7 @@ func (r *OutboxRelay) addNetwork() {
 func (r *OutboxRelay) vpc() (awsec2.IVpc, *awsec2.SubnetSelection) {
 	settings := r.props.Network
 	if settings.Vpc != nil {
-		subnets := settings.Subnets
-		if subnets == nil {
-			subnets = &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
-		}
-		return settings.Vpc, subnets
+		return settings.Vpc, settings.selection()
 	}
 	// A zone for each subnet is what the CDK wants to hear; neither Lambda nor an
 	// endpoint is told of it.
@@ -58,7 +55,40 @@ func (r *OutboxRelay) vpc() (awsec2.IVpc, *awsec2.SubnetSelection) {
 	vpc := awsec2.Vpc_FromVpcAttributes(r.network.scope, jsii.String("Vpc"), &awsec2.VpcAttributes{
 		VpcId: jsii.String(settings.VpcID), AvailabilityZones: &zones, PrivateSubnetIds: jsii.Strings(settings.SubnetIDs...),
 	})
+	awscdk.Annotations_Of(vpc).AcknowledgeWarning(jsii.String("@aws-cdk/aws-ec2:noSubnetRouteTableId"), jsii.String("no route is read"))
 	return vpc, &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
+}
+
+// selection are the subnets of an embedder's VPC: those with a way out where that
+// is how AWS is reached, and private ones in any case.
+func (n Network) selection() *awsec2.SubnetSelection {
+	switch {
+	case n.Subnets != nil:
+		return n.Subnets
+	case n.Egress == egressNat:
+		return &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS}
+	default:
+		return &awsec2.SubnetSelection{}
+	}
+}
+
+// checkSubnets refuses subnets of an embedder's VPC that have no way out, where
+// that is how AWS is to be reached: every call would hang.
+func (n Network) checkSubnets() error {
+	if n.Vpc == nil || n.Subnets == nil || n.Egress != egressNat {
+		return nil
+	}
+	isolated := map[string]bool{}
+	for _, subnet := range *n.Vpc.IsolatedSubnets() {
+		isolated[*subnet.SubnetId()] = true
+	}
+	for _, id := range *n.Vpc.SelectSubnets(n.Subnets).SubnetIds {
+		if isolated[*id] {
+			return errors.New("egress is nat, but among Network.Subnets are isolated ones, which have no way out: " +
+				"expected others, or endpoints or existing-endpoints")
+		}
+	}
+	return nil
 }
 
 // functionGroups are those given, or one that lets out what the functions need:
@@ -76,7 +106,7 @@ func (r *OutboxRelay) functionGroups(endpoints awsec2.SecurityGroup) []awsec2.IS
 	})
 	var aws, database awsec2.IPeer = awsec2.Peer_AnyIpv4(), awsec2.Peer_AnyIpv4()
 	if endpoints != nil {
-		aws = awsec2.Peer_SecurityGroupId(endpoints.SecurityGroupId(), nil)
+		aws = endpoints // not its id: the two groups refer to each other, by rules that stand alone
 	}
 	if id := r.props.Network.DatabaseSecurityGroupID; id != "" {
 		database = awsec2.Peer_SecurityGroupId(jsii.String(id), nil)
@@ -104,8 +134,7 @@ func (r *OutboxRelay) endpointGroup() awsec2.SecurityGroup {
 
 func (r *OutboxRelay) addEndpoints(group awsec2.SecurityGroup) {
 	for _, functions := range r.network.groups {
-		group.AddIngressRule(awsec2.Peer_SecurityGroupId(functions.SecurityGroupId(), nil),
-			awsec2.Port_Tcp(jsii.Number(httpsPort)), jsii.String("Functions of the outbox relay"), nil)
+		group.AddIngressRule(functions, awsec2.Port_Tcp(jsii.Number(httpsPort)), jsii.String("Functions of the outbox relay"), nil)
 	}
 	r.addEndpoint("EventsEndpoint", awsec2.InterfaceVpcEndpointAwsService_EVENTBRIDGE(), group)
 	if !r.props.Database.IamAuth {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -75,7 +76,11 @@ func synthesize(build func(stack awscdk.Stack), props *awscdk.StackProps) templa
 }
 
 func newApp() awscdk.App {
-	return awscdk.NewApp(&awscdk.AppProps{Context: cdkContext()})
+	dir, err := os.MkdirTemp(scratch, "")
+	if err != nil {
+		panic(err)
+	}
+	return awscdk.NewApp(&awscdk.AppProps{Context: cdkContext(), Outdir: jsii.String(dir)})
 }
 
 func templateOf(app awscdk.App, stack awscdk.Stack) template {
@@ -113,7 +118,7 @@ func once(make func() template) func(t *testing.T) template {
 	return func(t *testing.T) template {
 		t.Helper()
 		made, failure := result()
-		require.Nil(t, failure, "synthesis failed")
+		require.Nil(t, failure, "synthesis failed: %v", failure)
 		return made
 	}
 }
@@ -125,3 +130,26 @@ func TestMain(m *testing.M) {
 	_ = os.RemoveAll(scratch)
 	os.Exit(code)
 }
+
+// withPrefix is the only resource of a type whose id begins so.
+func (t template) withPrefix(test *testing.T, kind, prefix string) (found resource) {
+	test.Helper()
+	count := 0
+	for _, candidate := range t.resources(kind) {
+		if strings.HasPrefix(candidate.id, prefix) {
+			found = candidate
+			count++
+		}
+	}
+	require.Equal(test, 1, count, "resources %s... of %s", prefix, kind)
+	return found
+}
+
+// reference refers to the only resource of a type.
+func (t template) reference(test *testing.T, kind string) object {
+	test.Helper()
+	return object{"Ref": t.withPrefix(test, kind, "").id}
+}
+
+// arn is what other resources have for it.
+func (r resource) arn() object { return object{"Fn::GetAtt": []any{r.id, "Arn"}} }

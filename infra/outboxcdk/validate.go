@@ -36,9 +36,16 @@ func (p Props) Validate() error {
 // checker collects problems.
 type checker struct{ problems []error }
 
+// add notes a problem; nil is none.
+func (c *checker) add(err error) {
+	if err != nil {
+		c.problems = append(c.problems, err)
+	}
+}
+
 // report notes a problem with a setting.
 func (c *checker) report(setting, format string, args ...any) {
-	c.problems = append(c.problems, errors.New(setting+" "+fmt.Sprintf(format, args...)))
+	c.add(errors.New(setting + " " + fmt.Sprintf(format, args...)))
 }
 
 // match notes a problem with a text that is given, known and not as it has to be.
@@ -48,9 +55,9 @@ func (c *checker) match(setting, text string, pattern *regexp.Regexp, expected s
 	}
 }
 
-// without notes a setting that means nothing, for want of another or because of
+// unset notes a setting that means nothing, for want of another or because of
 // another.
-func (c *checker) without(setting string, given bool, reason string) {
+func (c *checker) unset(setting string, given bool, reason string) {
 	if given {
 		c.report(setting, "is set: expected it not to be %s", reason)
 	}
@@ -59,6 +66,8 @@ func (c *checker) without(setting string, given bool, reason string) {
 func (c *checker) outbox(p Props) {
 	if _, ok := machines[p.Architecture]; !ok {
 		c.report("architecture", "is %q: expected arm64 or x86_64", p.Architecture)
+	} else if p.BinaryDir != "" {
+		c.add(checkBinaries(p.BinaryDir, p.Architecture))
 	}
 	if _, ok := retentionDays[p.LogRetentionDays]; !ok {
 		c.report("logRetentionDays", "is %d: expected one of %s", p.LogRetentionDays,
@@ -99,18 +108,23 @@ func (c *checker) functionKeys(field string, of map[string]string) {
 
 func (c *checker) iam(d Database) {
 	const reason = "with databaseIamAuth, which needs no secret"
-	c.without("databaseSecretArn", d.SecretArn != "", reason)
-	c.without("databaseSecretKeyArn", d.SecretKeyArn != "", reason)
+	c.unset("databaseSecretArn", d.SecretArn != "", reason)
+	c.unset("databaseSecretKeyArn", d.SecretKeyArn != "", reason)
 	for _, function := range functionNames {
-		c.without(function+"SecretArn", d.Secrets[function] != "", reason)
+		c.unset(function+"SecretArn", d.Secrets[function] != "", reason)
 	}
-	for setting, text := range map[string]string{"databaseHost": d.Host, "databaseName": d.Name, "databaseResourceId": d.ResourceID} {
-		if text == "" {
-			c.report(setting, "is not set: databaseIamAuth needs it")
-		}
-	}
+	c.given("databaseHost", d.Host)
+	c.given("databaseName", d.Name)
+	c.given("databaseResourceId", d.ResourceID)
 	c.match("databaseResourceId", d.ResourceID, resourceID, "the resource id of the database, db-..., cluster-... or prx-...")
 	c.users(d)
+}
+
+// given notes what databaseIamAuth needs and has not.
+func (c *checker) given(setting, text string) {
+	if text == "" {
+		c.report(setting, "is not set: databaseIamAuth needs it")
+	}
 }
 
 func (c *checker) users(d Database) {
@@ -118,28 +132,28 @@ func (c *checker) users(d Database) {
 	c.match("databaseUser", d.User, userName, expected)
 	for _, function := range functionNames {
 		c.match(function+"User", d.Users[function], userName, expected)
-		if d.user(function) == "" {
-			c.report(function+"User", "is not set: databaseIamAuth needs it, or databaseUser for all functions")
-		}
 	}
+	if missing := without(d.user); missing != "" {
+		c.report("databaseUser", "is not set, and %s have no user of their own: databaseIamAuth needs it", missing)
+	}
+}
+
+// without lists the functions that have none of what there is for each.
+func without(of func(function string) string) string {
+	return strings.Join(slices.DeleteFunc(FunctionNames(), func(function string) bool { return of(function) != "" }), ", ")
 }
 
 func (c *checker) secrets(d Database) {
 	const reason = "without databaseIamAuth: the secret has the user"
-	c.without("databaseUser", d.User != "", reason)
-	c.without("databaseResourceId", d.ResourceID != "", "without databaseIamAuth")
+	c.unset("databaseUser", d.User != "", reason)
+	c.unset("databaseResourceId", d.ResourceID != "", "without databaseIamAuth")
 	c.secret("databaseSecretArn", d.SecretArn)
-	var missing []string
 	for _, function := range functionNames {
-		c.without(function+"User", d.Users[function] != "", reason)
+		c.unset(function+"User", d.Users[function] != "", reason)
 		c.secret(function+"SecretArn", d.Secrets[function])
-		if d.secret(function) == "" {
-			missing = append(missing, function)
-		}
 	}
-	if len(missing) > 0 {
-		c.report("databaseSecretArn", "is not set, and %s have no secret of their own: expected the complete ARN of a secret with username and password, or databaseIamAuth",
-			strings.Join(missing, ", "))
+	if missing := without(d.secret); missing != "" {
+		c.report("databaseSecretArn", "is not set, and %s have no secret of their own: expected the complete ARN of a secret with username and password, or databaseIamAuth", missing)
 	}
 	c.match("databaseSecretKeyArn", d.SecretKeyArn, keyArn, "the ARN of a KMS key, which ends in key/<id>: an alias grants nothing")
 }
@@ -160,9 +174,9 @@ const (
 )
 
 var (
-	vpcID    = regexp.MustCompile(`^vpc-[0-9a-f]+$`)
-	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]+$`)
-	groupID  = regexp.MustCompile(`^sg-[0-9a-f]+$`)
+	vpcID    = regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`)
+	subnetID = regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`)
+	groupID  = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
 )
 
 func (n Network) inVpc() bool { return n.Vpc != nil || n.VpcID != "" }
@@ -181,10 +195,10 @@ func (c *checker) network(n Network) {
 		return
 	}
 	const reason = "without vpcId"
-	c.without("subnetIds", len(n.SubnetIDs) > 0, reason)
-	c.without("securityGroupIds", len(n.SecurityGroupIDs) > 0, reason)
-	c.without("databaseSecurityGroupId", n.DatabaseSecurityGroupID != "", reason)
-	c.without("egress", n.Egress != "", reason)
+	c.unset("subnetIds", len(n.SubnetIDs) > 0, reason)
+	c.unset("securityGroupIds", len(n.SecurityGroupIDs) > 0, reason)
+	c.unset("databaseSecurityGroupId", n.DatabaseSecurityGroupID != "", reason)
+	c.unset("egress", n.Egress != "", reason)
 }
 
 func (c *checker) vpc(n Network) {
@@ -192,8 +206,8 @@ func (c *checker) vpc(n Network) {
 		c.report("subnetIds", "is not set: vpcId needs the private subnets that the functions are to run in")
 	}
 	if n.Vpc != nil {
-		c.without("vpcId", n.VpcID != "", "with Network.Vpc")
-		c.without("subnetIds", len(n.SubnetIDs) > 0, "with Network.Vpc, which takes Network.Subnets")
+		c.unset("vpcId", n.VpcID != "", "with Network.Vpc")
+		c.unset("subnetIds", len(n.SubnetIDs) > 0, "with Network.Vpc, which takes Network.Subnets")
 	}
 	egresses := []string{egressNat, egressEndpoints, egressExistingEndpoints}
 	if !slices.Contains(egresses, n.Egress) {
@@ -269,8 +283,8 @@ func (c *checker) alarms(a Alarms) {
 	c.match("alarmTopicArn", a.TopicArn, topicArn, "the ARN of a standard SNS topic")
 	c.match("alarmEmail", a.Email, regexp.MustCompile(`^[^@\s]+@[^@\s]+$`), "an address")
 	c.match("runbookUrl", a.RunbookURL, regexp.MustCompile(`^https?://\S+$`), "a URL, https://...")
-	c.without("alarmEmail", a.Email != "" && a.TopicArn != "", "with alarmTopicArn: subscribe to that topic")
-	c.without("alarmEncrypted", a.Encrypted && a.TopicArn != "", "with alarmTopicArn: that topic is as it is")
+	c.unset("alarmEmail", a.Email != "" && a.TopicArn != "", "with alarmTopicArn: subscribe to that topic")
+	c.unset("alarmEncrypted", a.Encrypted && a.TopicArn != "", "with alarmTopicArn: that topic is as it is")
 	if a.Lag < time.Minute || a.Lag > 24*time.Hour {
 		c.report("alarmLag", "is %s: expected from 1m to 24h", a.Lag)
 	}

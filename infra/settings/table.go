@@ -1,0 +1,36 @@
+package settings
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Table is the documentation of all settings, in Markdown.
+func Table() string {
+	var out strings.Builder
+	s := defaults()
+	for _, section := range s.sections() {
+		fmt.Fprintf(&out, "**%s**\n\n| setting | default | meaning |\n|---|---|---|\n", section.Name())
+		section.VisitAll(func(setting *flag.Flag) {
+			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", setting.Name, defaultText(setting), setting.Usage)
+		})
+		out.WriteString("\n")
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// defaultText is empty where the default is that there is none.
+func defaultText(setting *flag.Flag) string {
+	text := setting.DefValue
+	if getter, ok := setting.Value.(flag.Getter); ok {
+		if d, ok := getter.Get().(time.Duration); ok {
+			text = strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+		}
+	}
+	if text == "" || text == "0" {
+		return ""
+	}
+	return "`" + text + "`"
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"outboxrelay/infra/outboxcdk"
+	"outboxrelay/infra/settings"
+)
+
+// addStack makes one for no account and Region in particular: it goes where the
+// credentials of the deployment are for.
+func addStack(app awscdk.App, read settings.Settings) {
+	tags := make(map[string]*string, len(read.Tags))
+	for key, text := range read.Tags {
+		tags[key] = jsii.String(text)
+	}
+	stack := awscdk.NewStack(app, jsii.String(read.StackName), &awscdk.StackProps{
+		Description: jsii.String("Outbox relay: moves events from a PostgreSQL table to EventBridge"),
+		Tags:        &tags,
+	})
+	addOutputs(stack, outboxcdk.NewOutboxRelay(stack, "Outbox", read.Props))
+}
+
+// addOutputs tells a person what they will ask for.
+func addOutputs(stack awscdk.Stack, relay *outboxcdk.OutboxRelay) {
+	output := func(id, description string, value *string) {
+		awscdk.NewCfnOutput(stack, jsii.String(id), &awscdk.CfnOutputProps{Description: jsii.String(description), Value: value})
+	}
+	output("AdminFunction", "Shows and redrives failed events, pauses buses: aws lambda invoke --function-name ...", relay.Admin.FunctionName())
+	output("RelayFunction", "Publishes events; applications may invoke it after a commit", relay.Relay.FunctionName())
+	output("CleanupFunction", "Deletes published events", relay.Cleanup.FunctionName())
+	output("LagFunction", "Measures the lag", relay.Lag.FunctionName())
+	output("MigrateFunction", "Makes and upgrades the tables", relay.Migrate.FunctionName())
+	output("EventBusName", "Where events without a topic go", relay.EventBus.EventBusName())
+	output("FailedInvocationsQueue", "Invocations that ended in an error or were dropped", relay.FailedInvocations.QueueUrl())
+	output("UndeliveredQueue", "Invocations that the schedules could not deliver", relay.Undelivered.QueueUrl())
+}

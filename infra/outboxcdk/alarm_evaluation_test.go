@@ -116,13 +116,13 @@ func TestEachDeathIsHeardInTime(t *testing.T) {
 		t.Run(strings.ReplaceAll(death.what, " ", "_"), func(t *testing.T) {
 			eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
 				t.Helper()
-				heard(t, death, tempo, alarms, reading)
+				told(t, death, tempo, alarms, reading)
 			})
 		})
 	}
 }
 
-func heard(t *testing.T, death death, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+func told(t *testing.T, death death, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
 	t.Helper()
 	died := midnight.Add(24 * time.Hour)
 	mended := died.Add(max(death.lasts, 3*time.Hour))

@@ -99,6 +99,10 @@ synth: infra/node_modules/.package-lock.json ## Synthesize the stack into infra/
 	$(CDK) synth --quiet $(CDK_ARGS)
 	@cd infra && ls cdk.out/*.template.json
 
+.PHONY: settings
+settings: ## Write the table of all settings into docs/deployment.md
+	cd infra && go run ./settings/table ../docs/deployment.md
+
 .PHONY: diff deploy destroy
 diff: infra/node_modules/.package-lock.json ## Show what a deployment would change; SETTINGS and ARGS as for deploy
 	$(CDK) diff $(CDK_ARGS)

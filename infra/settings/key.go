@@ -29,11 +29,10 @@ func (s *Settings) set(sections []*flag.FlagSet, key, text string) error {
 	return fmt.Errorf("%s is no setting%s", key, config.Suggest(key, keys(sections)))
 }
 
-// keys are all that there are.
-func keys(sections []*flag.FlagSet) []string {
-	all := slices.Concat(config.Keys(), others)
+// keys are all that there are; those that are suggested first come first.
+func keys(sections []*flag.FlagSet) (all []string) {
 	for _, section := range sections {
 		section.VisitAll(func(setting *flag.Flag) { all = append(all, setting.Name) })
 	}
-	return all
+	return slices.Concat(all, config.Keys(), others)
 }

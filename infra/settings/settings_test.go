@@ -159,11 +159,11 @@ func TestNamesWhereAFileIsWrong(t *testing.T) {
 	t.Parallel()
 
 	for content, problem := range map[string]string{
-		"{\n\"eventBus\": orders}":      "prod.json is no JSON object, near line 2",
-		"[]":                            "prod.json is no JSON object, near line 1",
+		"{\n\"eventBus\": orders}":      "prod.json is no JSON object, at line 2",
+		"[]":                            "prod.json is no JSON object, at line 1",
 		"{}\n{}":                        "prod.json goes on after its JSON object",
 		`{"eventBus": null}`:            "prod.json: eventBus is null: expected a value",
-		"{\"eventBus\": \"orders\"\n\n": "prod.json is no JSON object, near line",
+		"{\"eventBus\": \"orders\"\n\n": "prod.json is no JSON object, at line 3",
 	} {
 		_, err := settings.Read(file(t, content))
 		require.ErrorContains(t, err, problem)
@@ -204,4 +204,22 @@ func rows() (keys []string) {
 		}
 	}
 	return keys
+}
+
+func TestTheDocumentationHasAllSettings(t *testing.T) {
+	t.Parallel()
+
+	content, err := os.ReadFile("../../docs/deployment.md")
+	require.NoError(t, err)
+	documented, err := settings.Document(string(content))
+	require.NoError(t, err)
+	require.Equal(t, documented, string(content), "run make settings")
+	require.Greater(t, len(rows()), 50)
+}
+
+func TestADocumentWithoutMarkersIsLeftAlone(t *testing.T) {
+	t.Parallel()
+
+	_, err := settings.Document("# Deployment\n")
+	require.ErrorContains(t, err, "no markers")
 }

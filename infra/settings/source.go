@@ -55,7 +55,7 @@ func parse(path string, content []byte) (map[string]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	if err := decoder.Decode(&values); err != nil {
-		return nil, fmt.Errorf("settings file %s is no JSON object, near line %d: %w", path, lineAt(content, decoder.InputOffset()), err)
+		return nil, fmt.Errorf("settings file %s is no JSON object, at line %d: %w", path, lineAt(content, offset(err, int64(len(content)))), err)
 	}
 	if decoder.More() {
 		return nil, fmt.Errorf("settings file %s goes on after its JSON object, at line %d", path, lineAt(content, decoder.InputOffset()))
@@ -68,6 +68,19 @@ func parse(path string, content []byte) (map[string]string, error) {
 		}
 	}
 	return texts, nil
+}
+
+// offset is where something is wrong: where the content ends, unless it is known.
+func offset(err error, end int64) int64 {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return syntax.Offset
+	case errors.As(err, &kind):
+		return kind.Offset
+	}
+	return end
 }
 
 func lineAt(content []byte, offset int64) int {

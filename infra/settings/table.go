@@ -1,11 +1,28 @@
 package settings
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
 	"time"
 )
+
+// What is between the markers of a document is made here.
+const (
+	beginMarker = "<!-- settings: written by make settings -->\n"
+	endMarker   = "<!-- end of settings -->\n"
+)
+
+// Document puts the table between the markers of a document.
+func Document(content string) (string, error) {
+	before, rest, begun := strings.Cut(content, beginMarker)
+	_, after, ended := strings.Cut(rest, endMarker)
+	if !begun || !ended {
+		return "", errors.New("there are no markers for the settings")
+	}
+	return before + beginMarker + "\n" + Table() + "\n" + endMarker + after, nil
+}
 
 // Table is the documentation of all settings, in Markdown.
 func Table() string {

@@ -97,9 +97,11 @@ func kind(value flag.Value) string {
 	return "a text"
 }
 
-// setFlag says what was expected instead.
+// setFlag says what was expected instead, and leaves the default where it was: a
+// number that is none is not to be complained of for being 0.
 func setFlag(setting *flag.Flag, text string) error {
 	if err := setting.Value.Set(text); err != nil {
+		_ = setting.Value.Set(setting.DefValue)
 		return fmt.Errorf("%s is %q: expected %s", setting.Name, text, kind(setting.Value))
 	}
 	return nil

@@ -44,21 +44,21 @@ func (a MetricAlarm) Evaluate(metrics Metrics, now time.Time, previous State, re
 	if reading.Aligned {
 		end = now.Truncate(a.Period)
 	}
-	var real []bool // newest first: is it breaching
-	for range a.Periods + reading.Extra {
+	var found []bool // newest first: is it breaching
+	for n := 0; n < a.Periods+reading.Extra && len(found) < a.Periods; n++ {
 		begin := end.Add(-a.Period)
-		if value, found := a.series.value(metrics, begin, end, now); found && len(real) < a.Periods {
-			real = append(real, a.breaching(value))
+		if value, is := a.series.value(metrics, begin, end, now); is {
+			found = append(found, a.breaching(value))
 		}
 		end = begin
 	}
-	return a.decide(real, previous)
+	return a.decide(found, previous)
 }
 
 // decide fills what is missing, as few times as possible.
-func (a MetricAlarm) decide(real []bool, previous State) State {
-	breaching, missing := 0, a.Periods-len(real)
-	for _, is := range real {
+func (a MetricAlarm) decide(found []bool, previous State) State {
+	breaching, missing := 0, a.Periods-len(found)
+	for _, is := range found {
 		if is {
 			breaching++
 		}
@@ -69,7 +69,7 @@ func (a MetricAlarm) decide(real []bool, previous State) State {
 	switch {
 	case breaching >= a.Datapoints:
 		return Alarm
-	case a.Missing == "ignore" && missing > 0 && !slices.Contains(real, false):
+	case a.Missing == "ignore" && missing > 0 && !slices.Contains(found, false):
 		return previous
 	default:
 		return OK

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 )
 
 // Metric is what tells a metric from others.
@@ -26,21 +27,22 @@ type sample struct {
 }
 
 // Metrics are all values that were ever put, by metric and minute.
-type Metrics map[Metric]map[int64][]sample
+type Metrics map[unique.Handle[Metric]]map[int64][]sample
 
 // Put adds a value that is stamped with one time and can be seen from another on.
 func (m Metrics) Put(metric Metric, stamped, visible time.Time, value float64) {
-	minutes := m[metric]
+	key := unique.Make(metric)
+	minutes := m[key]
 	if minutes == nil {
 		minutes = map[int64][]sample{}
-		m[metric] = minutes
+		m[key] = minutes
 	}
 	minutes[minute(stamped)] = append(minutes[minute(stamped)], sample{visible, value})
 }
 
 // statistic is that of the values from one time up to another, as seen now; no
 // value: nothing.
-func (m Metrics) statistic(metric Metric, name string, from, to, now time.Time) (value float64, found bool) {
+func (m Metrics) statistic(metric unique.Handle[Metric], name string, from, to, now time.Time) (value float64, found bool) {
 	minutes := m[metric]
 	if len(minutes) == 0 {
 		return 0, false

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
 )
 
 // series is what an alarm watches: a datapoint for a period, or none.
@@ -15,7 +16,7 @@ type series interface {
 
 // statistic is a metric's.
 type statistic struct {
-	metric Metric
+	metric unique.Handle[Metric]
 	name   string
 }
 
@@ -61,7 +62,7 @@ func parseExpression(text string, byID map[string]series) (series, error) {
 		b, err := parseExpression(subtrahend, byID)
 		return difference{a, b}, err
 	}
-	if call := fillCall.FindStringSubmatch(text); call != nil && byID[call[1]] != nil {
+	if call := fillCall.FindStringSubmatch(text); len(call) == 3 && byID[call[1]] != nil {
 		with, err := strconv.ParseFloat(call[2], 64)
 		return filled{byID[call[1]], with}, err
 	}

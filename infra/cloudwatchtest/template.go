@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 )
 
 // Parse reads the metric alarms of a template, in JSON. Names are what an alarm or
@@ -146,7 +147,7 @@ func newStatistic(m metric, stat string, names map[string]string) (series, error
 		}
 		dimensions = append(dimensions, dimension.Name+"="+value)
 	}
-	return statistic{NewMetric(m.Namespace, m.MetricName, dimensions...), stat}, nil
+	return statistic{unique.Make(NewMetric(m.Namespace, m.MetricName, dimensions...)), stat}, nil
 }
 
 // text is a value of a template: a string, a reference, or an attribute that is

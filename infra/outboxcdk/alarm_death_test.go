@@ -34,14 +34,7 @@ func atOnce(function string) func(tempo) time.Duration {
 
 // after is the promise for what is harmful only when it lasts, and is measured.
 func after(span time.Duration) func(tempo) time.Duration {
-	return func(t tempo) time.Duration {
-		return span + 3*max(5*time.Minute, t.pulses["Lag"].every) + 2*time.Minute
-	}
-}
-
-// lagOver is the promise for the lag.
-func lagOver(threshold time.Duration) func(tempo) time.Duration {
-	return func(t tempo) time.Duration { return threshold + 3*t.pulses["Lag"].every + 3*time.Minute }
+	return func(t tempo) time.Duration { return span + 3*t.pulses["Lag"].every + 2*time.Minute }
 }
 
 // all is a fate that functions share.
@@ -171,7 +164,7 @@ var deaths = []death{
 		is: dead(all(fails, "Migrate")),
 	},
 	{
-		what: "more events are written than the relay publishes", of: "Lag", within: lagOver(5 * time.Minute),
+		what: "more events are written than the relay publishes", of: "Lag", within: after(5 * time.Minute),
 		rings: []string{"LagHigh"},
 		is:    grows(emf.OldestUnpublishedAge, 0),
 	},

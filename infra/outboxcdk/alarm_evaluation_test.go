@@ -137,7 +137,7 @@ func told(t *testing.T, death death, tempo tempo, alarms []cloudwatchtest.Metric
 		end = mended.Add(25 * time.Hour)
 	}
 	metrics := world.metrics(died.Add(-24*time.Hour), end)
-	promised := world.start(death.of, died).Add(death.within(tempo))
+	promised := world.start(death.of, died).Add(death.within(tempo) + time.Minute).Truncate(time.Minute) // when CloudWatch looks
 	for _, alarm := range alarms {
 		history := alarm.History(metrics, died.Add(-time.Hour), end, reading)
 		about := fmt.Sprintf("%s, %+v, died %v, promised %v: %+v", alarm.Name, reading, died, promised, history)

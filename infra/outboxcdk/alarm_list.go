@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-
 	"outboxrelay/internal/emf"
 )
 
@@ -148,12 +147,12 @@ func (r *OutboxRelay) schedulesWindow() window {
 
 // measuredAlarms are about what lag measures besides the lag.
 func (r *OutboxRelay) measuredAlarms() []alarm {
-	first, forHours, hour := measuredOnce(r.props.Lag), measuredTwice(r.props.Lag), measuredFor(r.props.Lag, pauseMax)
+	once, runs, hour := measuredOnce(r.props.Lag), measured(r.props.Lag), measuredFor(r.props.Lag, pauseMax)
 	retention := r.props.settings.cleanup.Retention
 	return []alarm{
 		{
-			id: "FailedEvents", window: first, missing: quietIsNoNews,
-			metric:  r.own(emf.FailedEvents, maximum, first.period),
+			id: "FailedEvents", window: once, missing: quietIsNoNews,
+			metric:  r.own(emf.FailedEvents, maximum, once.period),
 			meaning: "events have failed for good and wait for somebody",
 			first:   `invoke admin with {"action": "list", "all": true} to see why`,
 			section: "events-have-failed",
@@ -166,15 +165,15 @@ func (r *OutboxRelay) measuredAlarms() []alarm {
 			section: "a-pause-was-forgotten",
 		},
 		{
-			id: "CleanupBehind", window: forHours, missing: quietIsNoNews,
-			metric: r.own(emf.OldestPublishedAge, maximum, forHours.period), threshold: (retention + retainedMax).Seconds(),
+			id: "CleanupBehind", window: runs, missing: quietIsNoNews,
+			metric: r.own(emf.OldestPublishedAge, maximum, runs.period), threshold: (retention + retainedMax).Seconds(),
 			meaning: "published events are kept for a day longer than they should be",
 			first:   "read in the log of cleanup whether it runs and at what it stops",
 			section: "the-cleanup-does-not-keep-up",
 		},
 		{
-			id: "TransactionOpen", window: forHours, missing: quietIsNoNews,
-			metric: r.own(emf.OldestTransactionAge, maximum, forHours.period), threshold: transactionMax.Seconds(),
+			id: "TransactionOpen", window: runs, missing: quietIsNoNews,
+			metric: r.own(emf.OldestTransactionAge, maximum, runs.period), threshold: transactionMax.Seconds(),
 			meaning: "a transaction has been open for more than " + spoken(transactionMax) + ", and vacuum waits for it",
 			first:   "find it in pg_stat_activity and ask whose it is",
 			section: "a-transaction-stays-open",

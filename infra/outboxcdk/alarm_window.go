@@ -6,7 +6,9 @@ import "time"
 // each, of which so many of the last ones have to be over the threshold.
 //
 // Windows follow from how often a function is invoked, or an alarm would ring in
-// each pause between two runs, or could never ring at all.
+// each pause between two runs, or could never ring at all. Their periods are a
+// minute all the same, where they can be: CloudWatch moves longer ones along with
+// the time, so that two runs are now in one period and now in two.
 type window struct {
 	period              time.Duration
 	periods, datapoints int
@@ -44,7 +46,7 @@ func repeated(f Function) window {
 // has gone well.
 func once(f Function) window {
 	period := slow
-	if f.Every > dayOfMinutes {
+	if f.Every > rangeMax {
 		period = time.Hour
 	}
 	return window{period, int(ceil(f.Every, period) / period), 1}
@@ -62,36 +64,40 @@ func tolerance(every time.Duration) (runs, of int) {
 // measured is the window of what each run of lag measures.
 func measured(f Function) window {
 	runs, of := tolerance(f.Every)
-	return window{f.Every, of, runs}
+	some := spread(time.Duration(of) * f.Every)
+	some.datapoints = runs
+	return some
 }
 
 // measuredOnce is the window of what lag has to measure only once, and which is
 // over when it has not been measured for a while: a redrive of what fails again is
 // one alarm, not many.
-func measuredOnce(f Function) window { return window{f.Every, 3, 1} }
-
-// slow is the least period of what takes hours to become harmful.
-const slow = 5 * time.Minute
-
-// measuredFor is the window of what lag has measured each time for so long.
-func measuredFor(f Function, span time.Duration) window {
-	period := max(slow, f.Every)
-	n := int(ceil(span, period) / period)
-	return window{period, n, n}
+func measuredOnce(f Function) window {
+	some := spread(3 * f.Every)
+	some.datapoints = 1
+	return some
 }
 
-// measuredTwice is the window of what is over its threshold for good.
-func measuredTwice(f Function) window { return window{max(slow, f.Every), 3, 2} }
+// measuredFor is the window of what lag has measured for so long, with some
+// measurements that are missing or say otherwise.
+func measuredFor(f Function, span time.Duration) window {
+	some := spread(span * 5 / 4)
+	some.datapoints = int(max(1, span/f.Every))
+	return some
+}
 
-// dayOfMinutes is how far back CloudWatch looks by periods that are shorter than
+// slow is the period of what need not be known to the minute.
+const slow = 5 * time.Minute
+
+// rangeMax is how far back CloudWatch looks by periods that are shorter than
 // an hour.
-const dayOfMinutes = 24 * time.Hour
+const rangeMax = 24 * time.Hour
 
 // spread divides a time into periods of a minute, or of an hour where these would
 // be too many.
 func spread(span time.Duration) window {
 	period := time.Minute
-	if span > dayOfMinutes {
+	if span > rangeMax {
 		period = time.Hour
 	}
 	return window{period: period, periods: int(ceil(span, period) / period)}
@@ -99,5 +105,5 @@ func spread(span time.Duration) window {
 
 // ceil is a duration rounded up to a multiple.
 func ceil(d, multiple time.Duration) time.Duration {
-	return (d + multiple - 1) / multiple * multiple
+	return (d + multiple - 1).Truncate(multiple)
 }

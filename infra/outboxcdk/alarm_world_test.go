@@ -1,11 +1,14 @@
 package outboxcdk_test
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
-	"outboxrelay/infra/cloudwatchtest"
 	"outboxrelay/internal/emf"
+
+	"outboxrelay/infra/cloudwatchtest"
 )
 
 // pulse is how a function is invoked.
@@ -72,7 +75,8 @@ func (w world) start(function string, due time.Time) time.Time {
 // metrics are those from one time up to another.
 func (w world) metrics(from, to time.Time) cloudwatchtest.Metrics {
 	m := writer{cloudwatchtest.Metrics{}, rand.New(rand.NewPCG(w.seed, 1)), w.late}
-	for function, pulse := range w.tempo.pulses {
+	for _, function := range slices.Sorted(maps.Keys(w.tempo.pulses)) {
+		pulse := w.tempo.pulses[function]
 		for due := from; due.Before(to); due = due.Add(pulse.every) {
 			start := w.start(function, due)
 			w.invoke(m, function, pulse, start, w.at(start))
@@ -101,8 +105,9 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 		m.invocation(function, start, start.Add(pulse.timeout), 1)
 	case undelivered:
 		m.put(cloudwatchtest.NewMetric("AWS/Scheduler", "TargetErrorCount", "ScheduleGroup=Schedules"), start, start, 1)
-		for waits := range pulse.every / time.Minute { // and after that the next is there, or somebody purges the queue
-			m.put(queued, start.Add(waits*time.Minute), start.Add((waits+1)*time.Minute), 1)
+		// It waits until the next is there, or somebody purges the queue.
+		for at := start; at.Before(start.Add(pulse.every)); at = at.Add(time.Minute) {
+			m.put(queued, at, at.Add(time.Minute), 1)
 		}
 	case throttled: // tried again until the event is a minute old
 		m.put(lambda(function, "Throttles"), start, start, 1)

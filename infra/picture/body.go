@@ -92,5 +92,6 @@ func readOptions(metric []any) (read options, err error) {
 	if err != nil {
 		return read, err
 	}
-	return read, json.Unmarshal(text, &read)
+	err = json.Unmarshal(text, &read)
+	return read, err
 }

@@ -44,7 +44,7 @@ var samples = map[string]func(minute int) float64{
 	"EventsPublished":      published,
 	"EventsFailed":         func(m int) float64 { return only(m == failedFrom, 3) },
 	"EventsDeferred":       func(m int) float64 { return only(noise(m, 3) > 0.93, 12) },
-	"PublishLatency":       func(m int) float64 { return 900*(0.6+noise(m, 4)) + 12_000*denied(m) },
+	"PublishLatency":       latency,
 	"BatchDuration":        func(m int) float64 { return 55 * (0.8 + 0.5*noise(m, 5)) },
 	"FailedEvents":         func(m int) float64 { return only(m > failedFrom, 3) },
 	"PausedEvents": func(m int) float64 {
@@ -69,7 +69,8 @@ var samples = map[string]func(minute int) float64{
 	"Duration Cleanup": func(m int) float64 { return every(5, m, 4200+1500*noise(m, 12)) },
 	"Duration Migrate": rarely,
 	"Duration Admin":   func(m int) float64 { return only(m == 26 || m == 38, 240) + only(m != 26 && m != 38, math.NaN()) },
-	"Throttles":        func(m int) float64 { return only(m == 121, 1) },
+	"Throttles":        func(int) float64 { return 0 },
+	"Throttles Relay":  func(m int) float64 { return only(m == 121, 1) },
 }
 
 // rate is how many events are written in a minute.
@@ -87,6 +88,14 @@ func published(m int) float64 {
 	default:
 		return math.Round(rate(m))
 	}
+}
+
+// latency is 0 while nothing is published, and what has waited comes at once.
+func latency(m int) float64 {
+	if m >= deniedFrom && m < deniedTo {
+		return 0
+	}
+	return 900*(0.6+noise(m, 4)) + only(m == deniedTo, 150_000)
 }
 
 func errorsOfRelay(m int) float64 { return only(m >= deniedFrom && m < deniedTo, 1) }

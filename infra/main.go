@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func main() {
-	err := run(awscdk.NewApp(nil))
+	err := run(context.Background(), awscdk.NewApp(nil))
 	jsii.Close()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -23,18 +24,18 @@ func main() {
 }
 
 // run synthesizes the stack that the context of the app asks for.
-func run(app awscdk.App) error {
-	context, _ := app.Node().GetAllContext(nil).(map[string]any)
-	read, err := settings.Read(context)
+func run(ctx context.Context, app awscdk.App) error {
+	given, _ := app.Node().GetAllContext(nil).(map[string]any)
+	read, err := settings.Read(given)
 	if err != nil {
 		return fmt.Errorf("the settings are not what they have to be (docs/deployment.md has them all):\n%w", err)
 	}
 	if read.Props.BinaryDir == "" {
-		if read.Props.BinaryDir, err = outboxcdk.Build(read.Props.Architecture); err != nil {
+		if read.Props.BinaryDir, err = outboxcdk.Build(ctx, read.Props.Architecture); err != nil {
 			return err
 		}
 	}
-	addStack(app, read)
+	addStack(app, read) //nolint:contextcheck // a construct has no context
 	app.Synth(nil)
 	return nil
 }

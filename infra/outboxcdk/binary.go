@@ -1,6 +1,7 @@
 package outboxcdk
 
 import (
+	"context"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -25,15 +26,15 @@ var machines = map[string]machine{
 // Build builds the functions for an architecture, by the Makefile of the source
 // that this module comes with, and returns the directory that has
 // <function>/bootstrap. What has not changed takes a second.
-func Build(architecture string) (dir string, err error) {
-	source, err := sourceDir()
+func Build(ctx context.Context, architecture string) (dir string, err error) {
+	source, err := sourceDir(ctx)
 	if err != nil {
 		return "", err
 	}
 	dir = filepath.Join(source, ".cache", "lambda", architecture)
 	goarch := machines[architecture].goarch
 	//nolint:gosec // runs make on the module's own source
-	command := exec.Command("make", "--silent", "-C", source, "build", "DIST="+dir, "GOARCH="+goarch)
+	command := exec.CommandContext(ctx, "make", "--silent", "-C", source, "build", "DIST="+dir, "GOARCH="+goarch)
 	if output, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the functions for %s in %s: %w\n%s", architecture, source, err, output)
 	}
@@ -42,11 +43,10 @@ func Build(architecture string) (dir string, err error) {
 
 // sourceDir is where the go command has the module outboxrelay: in a checkout, or
 // where a replace directive points to.
-func sourceDir() (string, error) {
-	output, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "outboxrelay").Output()
+func sourceDir(ctx context.Context) (string, error) {
+	output, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "outboxrelay").Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return "", fmt.Errorf("find the source of the functions: %w: %s", err, exit.Stderr)
 		}
 		return "", fmt.Errorf("find the source of the functions: %w", err)

@@ -13,7 +13,7 @@ func (r *OutboxRelay) addBus() {
 	if days := r.props.Bus.ArchiveDays; days > 0 {
 		// The construct of a lower level, since only it keeps all events, whatever
 		// they look like.
-		awsevents.NewCfnArchive(r.Construct, jsii.String("Archive"), &awsevents.CfnArchiveProps{
+		awsevents.NewCfnArchive(r, jsii.String("Archive"), &awsevents.CfnArchiveProps{
 			SourceArn:     r.EventBus.EventBusArn(),
 			RetentionDays: jsii.Number(days),
 			Description:   jsii.String("What was published by the outbox relay and others, for a replay"),
@@ -23,9 +23,9 @@ func (r *OutboxRelay) addBus() {
 
 func (r *OutboxRelay) newOrExistingBus() awsevents.IEventBus {
 	if name := r.props.Bus.NewEventBus; name != "" {
-		return awsevents.NewEventBus(r.Construct, jsii.String("EventBus"), &awsevents.EventBusProps{EventBusName: jsii.String(name)})
+		return awsevents.NewEventBus(r, jsii.String("EventBus"), &awsevents.EventBusProps{EventBusName: jsii.String(name)})
 	}
-	return awsevents.EventBus_FromEventBusArn(r.Construct, jsii.String("EventBus"), r.busArn(r.props.Bus.EventBus))
+	return awsevents.EventBus_FromEventBusArn(r, jsii.String("EventBus"), r.busArn(r.props.Bus.EventBus))
 }
 
 // busText is the bus as the functions get it: a name stays a name, since a
@@ -51,7 +51,7 @@ func (r *OutboxRelay) busArn(bus string) *string {
 	if strings.HasPrefix(bus, "arn:") || isToken(bus) {
 		return jsii.String(bus)
 	}
-	return awscdk.Stack_Of(r.Construct).FormatArn(&awscdk.ArnComponents{
+	return awscdk.Stack_Of(r).FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: jsii.String(bus),
 	})
 }

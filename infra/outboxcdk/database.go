@@ -24,7 +24,7 @@ func (r *OutboxRelay) grantDatabase(role awsiam.Role, function string) {
 // grantDecrypt allows it for Secrets Manager's sake only. In some partitions KMS
 // knows the service by another domain.
 func (r *OutboxRelay) grantDecrypt(role awsiam.Role, key string) {
-	stack := awscdk.Stack_Of(r.Construct)
+	stack := awscdk.Stack_Of(r)
 	service := "secretsmanager." + *stack.Region() + "."
 	role.AddToPrincipalPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: jsii.String("DecryptSecret"), Actions: jsii.Strings("kms:Decrypt"), Resources: jsii.Strings(key),
@@ -35,7 +35,7 @@ func (r *OutboxRelay) grantDecrypt(role awsiam.Role, key string) {
 }
 
 func (r *OutboxRelay) databaseUserArn(function string) *string {
-	return awscdk.Stack_Of(r.Construct).FormatArn(&awscdk.ArnComponents{
+	return awscdk.Stack_Of(r).FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("rds-db"), Resource: jsii.String("dbuser"),
 		ResourceName: jsii.String(fmt.Sprintf("%s/%s", r.props.Database.ResourceID, r.props.Database.user(function))),
 		ArnFormat:    awscdk.ArnFormat_COLON_RESOURCE_NAME,

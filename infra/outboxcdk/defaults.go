@@ -1,6 +1,7 @@
 package outboxcdk
 
 import (
+	"context"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -50,7 +51,7 @@ func (p Props) complete(scope constructs.Construct) (Props, error) {
 		p.Relay.Timeout = p.relayTimeout()
 	}
 	if p.BinaryDir == "" {
-		dir, err := Build(p.Architecture)
+		dir, err := Build(context.Background(), p.Architecture)
 		if err != nil {
 			return p, err
 		}

@@ -8,14 +8,14 @@ import (
 )
 
 // environment is that of one function.
-func (r *OutboxRelay) environment(function string) *map[string]*string {
+func (r *OutboxRelay) environment(function string) map[string]*string {
 	texts := r.props.environment(function)
 	texts["EVENT_BUS"] = *r.busText()
 	environment := make(map[string]*string, len(texts))
 	for key, text := range texts {
 		environment[key] = jsii.String(text)
 	}
-	return &environment
+	return environment
 }
 
 // environment is that of one function, by plain texts.

@@ -34,6 +34,7 @@ func (r *OutboxRelay) addFunctions() {
 
 func (r *OutboxRelay) newFunction(name, description string, size Function) awslambda.Function {
 	id := title(name)
+	environment := r.environment(name)
 	logs := r.newLogGroup(id)
 	props := &awslambda.FunctionProps{
 		Description:  jsii.String(description),
@@ -43,7 +44,7 @@ func (r *OutboxRelay) newFunction(name, description string, size Function) awsla
 		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(r.props.BinaryDir, name)), nil),
 		MemorySize:   jsii.Number(size.MemoryMB),
 		Timeout:      duration(size.Timeout),
-		Environment:  r.environment(name),
+		Environment:  &environment,
 		Role:         r.newRole(name, logs),
 
 		LogGroup:              logs,
@@ -62,13 +63,13 @@ func (r *OutboxRelay) newFunction(name, description string, size Function) awsla
 		props.Vpc, props.VpcSubnets = r.network.vpc, r.network.subnets
 		props.SecurityGroups = r.network.securityGroups()
 	}
-	return awslambda.NewFunction(r.Construct, jsii.String(id), props)
+	return awslambda.NewFunction(r, jsii.String(id), props)
 }
 
 // newLogGroup gives it no name: a fixed one would clash with what an earlier
 // deployment or Lambda itself has left.
 func (r *OutboxRelay) newLogGroup(id string) awslogs.LogGroup {
-	return awslogs.NewLogGroup(r.Construct, jsii.String(id+"Logs"), &awslogs.LogGroupProps{
+	return awslogs.NewLogGroup(r, jsii.String(id+"Logs"), &awslogs.LogGroupProps{
 		Retention:     retentionDays[r.props.LogRetentionDays],
 		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
@@ -77,7 +78,7 @@ func (r *OutboxRelay) newLogGroup(id string) awslogs.LogGroup {
 // newRole makes the role of one function with all that it may do, which is
 // exactly what it does. A managed policy would let it write to all logs.
 func (r *OutboxRelay) newRole(name string, logs awslogs.ILogGroup) awsiam.Role {
-	role := awsiam.NewRole(r.Construct, jsii.String(title(name)+"Role"), &awsiam.RoleProps{
+	role := awsiam.NewRole(r, jsii.String(title(name)+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 	})
 	logs.GrantWrite(role)

@@ -8,23 +8,23 @@ import (
 )
 
 // function is one of the relay's, by its name.
-func (t template) function(test *testing.T, name string) resource {
-	test.Helper()
-	for _, function := range t.resources("AWS::Lambda::Function") {
+func (v template) function(t *testing.T, name string) resource {
+	t.Helper()
+	for _, function := range v.resources("AWS::Lambda::Function") {
 		if strings.HasPrefix(function.id, "Outbox"+strings.ToUpper(name[:1])+name[1:]) {
 			return function
 		}
 	}
-	require.Fail(test, "no function "+name)
+	require.Fail(t, "no function "+name)
 	return resource{}
 }
 
 // functions are all of the relay's, without the provider that the CDK adds.
-func (t template) functions(test *testing.T) map[string]resource {
-	test.Helper()
+func (v template) functions(t *testing.T) map[string]resource {
+	t.Helper()
 	functions := map[string]resource{}
 	for _, name := range []string{"relay", "cleanup", "lag", "migrate", "admin"} {
-		functions[name] = t.function(test, name)
+		functions[name] = v.function(t, name)
 	}
 	return functions
 }
@@ -134,5 +134,11 @@ func TestQueuesAreEncryptedAndTakeNoPlaintext(t *testing.T) {
 	for _, queue := range queues {
 		require.Equal(t, true, queue.properties["SqsManagedSseEnabled"], queue.id)
 		require.Contains(t, policies, `"Condition":{"Bool":{"aws:SecureTransport":"false"}},"Effect":"Deny","Principal":{"AWS":"*"},"Resource":{"Fn::GetAtt":["`+queue.id)
+	}
+}
+
+func TestTheRelayIsAConstructThatCanBeGivenToTheCDK(t *testing.T) {
+	for name, function := range embedded(t).functions(t) {
+		require.Equal(t, []any{object{"Key": "team", "Value": "shop"}}, function.properties["Tags"], name)
 	}
 }

@@ -18,7 +18,7 @@ func (r *OutboxRelay) addMigration() {
 	if !r.props.Migrate.AtDeploy {
 		return
 	}
-	trigger := triggers.NewTrigger(r.Construct, jsii.String("Migration"), &triggers.TriggerProps{
+	trigger := triggers.NewTrigger(r, jsii.String("Migration"), &triggers.TriggerProps{
 		Handler: r.Migrate,
 		Timeout: duration(triggerTimeout),
 	})

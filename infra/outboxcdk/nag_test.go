@@ -46,8 +46,8 @@ func complaints(props outboxcdk.Props) (found []string) {
 	all := *annotations.FindError(jsii.String("*"), assertions.Match_AnyValue())
 	all = append(all, *annotations.FindWarning(jsii.String("*"), assertions.Match_AnyValue())...)
 	for _, message := range all {
-		rule, _, _ := strings.Cut(fmt.Sprint(message.Entry.Data), ": ")
-		found = append(found, *message.Id+" "+rule)
+		rule, _, _ := strings.Cut(fmt.Sprint(message.Entry.Data), ": ") //nolint:staticcheck // there is no other type in Go yet
+		found = append(found, *message.Id+" "+rule)                     //nolint:staticcheck // as above
 	}
 	return found
 }

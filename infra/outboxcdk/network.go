@@ -29,7 +29,7 @@ func (r *OutboxRelay) addNetwork() {
 	if !r.props.Network.inVpc() {
 		return
 	}
-	r.network.scope = constructs.NewConstruct(r.Construct, jsii.String("Network"))
+	r.network.scope = constructs.NewConstruct(r, jsii.String("Network"))
 	r.network.vpc, r.network.subnets = r.vpc()
 	endpoints := r.endpointGroup()
 	r.network.groups = r.functionGroups(endpoints)
@@ -104,7 +104,7 @@ func (r *OutboxRelay) functionGroups(endpoints awsec2.SecurityGroup) []awsec2.IS
 	group := awsec2.NewSecurityGroup(r.network.scope, jsii.String("FunctionGroup"), &awsec2.SecurityGroupProps{
 		Vpc: r.network.vpc, Description: jsii.String("Functions of the outbox relay"), AllowAllOutbound: jsii.Bool(false),
 	})
-	var aws, database awsec2.IPeer = awsec2.Peer_AnyIpv4(), awsec2.Peer_AnyIpv4()
+	aws, database := awsec2.Peer_AnyIpv4(), awsec2.Peer_AnyIpv4()
 	if endpoints != nil {
 		aws = endpoints // not its id: the two groups refer to each other, by rules that stand alone
 	}

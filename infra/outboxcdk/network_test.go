@@ -19,9 +19,9 @@ func TestFunctionsRunInTheGivenSubnets(t *testing.T) {
 	require.Len(t, at(embedded(t).function(t, "relay").properties, "VpcConfig", "SubnetIds"), 2)
 }
 
-func (t template) groupID(test *testing.T, prefix string) object {
-	test.Helper()
-	return object{"Fn::GetAtt": []any{t.withPrefix(test, "AWS::EC2::SecurityGroup", "OutboxNetwork"+prefix).id, "GroupId"}}
+func (v template) groupID(t *testing.T, prefix string) object {
+	t.Helper()
+	return object{"Fn::GetAtt": []any{v.withPrefix(t, "AWS::EC2::SecurityGroup", "OutboxNetwork"+prefix).id, "GroupId"}}
 }
 
 func TestTheGroupThatIsMadeLetsOutHTTPSAndThePortOfTheDatabase(t *testing.T) {

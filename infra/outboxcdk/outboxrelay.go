@@ -54,7 +54,8 @@ func NewOutboxRelay(scope constructs.Construct, id string, props Props) *OutboxR
 	if err != nil {
 		panic(err) //nolint:forbidigo // the only way a construct has to refuse
 	}
-	r := &OutboxRelay{Construct: constructs.NewConstruct(scope, jsii.String(id)), props: props}
+	r := &OutboxRelay{props: props}
+	constructs.NewConstruct_Override(r, scope, jsii.String(id)) // so that r itself can be given to the CDK
 	r.addQueues()
 	r.addBus()
 	r.addNetwork()

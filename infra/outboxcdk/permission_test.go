@@ -9,9 +9,9 @@ import (
 )
 
 // statements are all that the policy of one function's role says.
-func (t template) statements(test *testing.T, function string) (found []object) {
-	test.Helper()
-	policy := t.withPrefix(test, "AWS::IAM::Policy", "Outbox"+strings.ToUpper(function[:1])+function[1:]+"Role")
+func (v template) statements(t *testing.T, function string) (found []object) {
+	t.Helper()
+	policy := v.withPrefix(t, "AWS::IAM::Policy", "Outbox"+strings.ToUpper(function[:1])+function[1:]+"Role")
 	for _, statement := range at(policy.properties, "PolicyDocument", "Statement").([]any) {
 		found = append(found, statement.(object))
 	}
@@ -19,9 +19,9 @@ func (t template) statements(test *testing.T, function string) (found []object) 
 }
 
 // allowed are the resources that a function's role may do something with; nil: it may not.
-func (t template) allowed(test *testing.T, function, action string) []any {
-	test.Helper()
-	for _, statement := range t.statements(test, function) {
+func (v template) allowed(t *testing.T, function, action string) []any {
+	t.Helper()
+	for _, statement := range v.statements(t, function) {
 		if slices.Contains(elements(statement["Action"]), any(action)) {
 			return elements(statement["Resource"])
 		}

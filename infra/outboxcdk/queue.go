@@ -15,7 +15,7 @@ func (r *OutboxRelay) addQueues() {
 }
 
 func (r *OutboxRelay) newQueue(id string) awssqs.Queue {
-	return awssqs.NewQueue(r.Construct, jsii.String(id), &awssqs.QueueProps{
+	return awssqs.NewQueue(r, jsii.String(id), &awssqs.QueueProps{
 		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
 		EnforceSSL:      jsii.Bool(true),
 		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),

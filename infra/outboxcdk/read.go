@@ -23,8 +23,7 @@ func (p Props) read() (settings, error) {
 	var s settings
 	var problems []string
 	note := func(err error) {
-		var refused *config.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*config.Error](err); ok {
 			problems = append(problems, refused.Problems...)
 		}
 	}

@@ -11,8 +11,10 @@ type arn struct{ setting, text string }
 // arns are all that are known, of what has to be in the functions' Region.
 func (p Props) arns() (known []arn) {
 	all := []arn{
-		{"databaseSecretArn", p.Database.SecretArn}, {"databaseSecretKeyArn", p.Database.SecretKeyArn},
-		{"eventBus", p.Bus.EventBus}, {"alarmTopicArn", p.Alarms.TopicArn},
+		{"databaseSecretArn", p.Database.SecretArn},
+		{"databaseSecretKeyArn", p.Database.SecretKeyArn},
+		{"eventBus", p.Bus.EventBus},
+		{"alarmTopicArn", p.Alarms.TopicArn},
 	}
 	for _, function := range functionNames {
 		all = append(all, arn{function + "SecretArn", p.Database.Secrets[function]})

@@ -15,7 +15,7 @@ import (
 // addSchedules makes a schedule for each function that runs by itself, and one
 // for each relay that is to be at work at once.
 func (r *OutboxRelay) addSchedules() {
-	r.ScheduleGroup = awsscheduler.NewScheduleGroup(r.Construct, jsii.String("Schedules"), &awsscheduler.ScheduleGroupProps{
+	r.ScheduleGroup = awsscheduler.NewScheduleGroup(r, jsii.String("Schedules"), &awsscheduler.ScheduleGroupProps{
 		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
 	r.schedulerRole = r.newSchedulerRole()
@@ -31,7 +31,7 @@ func (r *OutboxRelay) addSchedules() {
 
 // addSchedule neither tries again nor waits: the next invocation is the retry.
 func (r *OutboxRelay) addSchedule(id string, function awslambda.Function, every time.Duration) {
-	schedule := awsscheduler.NewSchedule(r.Construct, jsii.String(id), &awsscheduler.ScheduleProps{
+	schedule := awsscheduler.NewSchedule(r, jsii.String(id), &awsscheduler.ScheduleProps{
 		Schedule:      awsscheduler.ScheduleExpression_Rate(duration(every)),
 		ScheduleGroup: r.ScheduleGroup,
 		TimeWindow:    awsscheduler.TimeWindow_Off(),
@@ -54,10 +54,10 @@ func (r *OutboxRelay) newSchedulerRole() awsiam.Role {
 	if r.props.partitioned() {
 		functions = append(functions, r.Migrate.FunctionArn())
 	}
-	return awsiam.NewRole(r.Construct, jsii.String("SchedulerRole"), &awsiam.RoleProps{
+	return awsiam.NewRole(r, jsii.String("SchedulerRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
 			Conditions: &map[string]any{"StringEquals": map[string]any{
-				"aws:SourceAccount": awscdk.Stack_Of(r.Construct).Account(),
+				"aws:SourceAccount": awscdk.Stack_Of(r).Account(),
 				"aws:SourceArn":     r.ScheduleGroup.ScheduleGroupArn(),
 			}},
 		}),

@@ -8,9 +8,9 @@ import (
 )
 
 // invoked counts the schedules by function and expression.
-func (t template) invoked() map[string]int {
+func (v template) invoked() map[string]int {
 	count := map[string]int{}
-	for _, schedule := range t.resources("AWS::Scheduler::Schedule") {
+	for _, schedule := range v.resources("AWS::Scheduler::Schedule") {
 		function := at(schedule.properties, "Target", "Arn", "Fn::GetAtt", 0).(string)
 		name := strings.TrimPrefix(function[:len(function)-8], "Outbox")
 		count[name+" "+schedule.properties["ScheduleExpression"].(string)]++

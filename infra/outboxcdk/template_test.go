@@ -28,8 +28,8 @@ type resource struct {
 }
 
 // resources are those of a type, in the order of their ids.
-func (t template) resources(kind string) (found []resource) {
-	all := t.root["Resources"].(object)
+func (v template) resources(kind string) (found []resource) {
+	all := v.root["Resources"].(object)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		body := all[id].(object)
 		if body["Type"] == kind {
@@ -110,10 +110,10 @@ var cdkContext = sync.OnceValue(func() *map[string]any {
 
 // once synthesizes a variant for all tests that look at it. If that fails, it
 // fails each of them, and no others.
-func once(make func() template) func(t *testing.T) template {
+func once(synthesized func() template) func(t *testing.T) template {
 	result := sync.OnceValues(func() (made template, failure any) {
 		defer func() { failure = recover() }()
-		return make(), nil
+		return synthesized(), nil
 	})
 	return func(t *testing.T) template {
 		t.Helper()
@@ -132,23 +132,23 @@ func TestMain(m *testing.M) {
 }
 
 // withPrefix is the only resource of a type whose id begins so.
-func (t template) withPrefix(test *testing.T, kind, prefix string) (found resource) {
-	test.Helper()
+func (v template) withPrefix(t *testing.T, kind, prefix string) (found resource) {
+	t.Helper()
 	count := 0
-	for _, candidate := range t.resources(kind) {
+	for _, candidate := range v.resources(kind) {
 		if strings.HasPrefix(candidate.id, prefix) {
 			found = candidate
 			count++
 		}
 	}
-	require.Equal(test, 1, count, "resources %s... of %s", prefix, kind)
+	require.Equal(t, 1, count, "resources %s... of %s", prefix, kind)
 	return found
 }
 
 // reference refers to the only resource of a type.
-func (t template) reference(test *testing.T, kind string) object {
-	test.Helper()
-	return object{"Ref": t.withPrefix(test, kind, "").id}
+func (v template) reference(t *testing.T, kind string) object {
+	t.Helper()
+	return object{"Ref": v.withPrefix(t, kind, "").id}
 }
 
 // arn is what other resources have for it.

@@ -130,6 +130,7 @@ var embedded = once(func() template {
 		relay := outboxcdk.NewOutboxRelay(stack, "Outbox", props)
 		relay.GrantInvoke(newRole(stack, "Application"))
 		relay.GrantAdmin(newRole(stack, "Operator"))
+		awscdk.Tags_Of(relay).Add(jsii.String("team"), jsii.String("shop"), nil)
 	}, nil)
 })
 

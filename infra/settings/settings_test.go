@@ -1,10 +1,10 @@
 package settings_test
 
 import (
-	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -182,16 +182,12 @@ func TestEverySettingIsReadIntoTheProps(t *testing.T) {
 		for _, sample := range []string{"7", "7m", "seven=seven", "true", "false", "seven"} {
 			context[row] = sample
 			read, _ := settings.Read(context)
-			before, err := json.Marshal(defaults)
-			require.NoError(t, err)
-			after, err := json.Marshal(read)
-			require.NoError(t, err)
-			if string(before) != string(after) {
-				context = nil
+			if !reflect.DeepEqual(defaults, read) {
+				delete(context, row)
 				break
 			}
 		}
-		require.Nil(t, context, row)
+		require.NotContains(t, context, row)
 	}
 }
 

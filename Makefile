@@ -3,10 +3,11 @@
 LINT := golangci=$$(cd tools/golangci-lint && go tool -n golangci-lint) && "$$golangci"
 
 # Each has a go.mod of its own; the linter sees one at a time.
-MODULES := . internal/bench
+MODULES := . internal/bench infra
 
 # What Lambda runs: GOARCH=amd64 make build for the other architecture.
 GOARCH ?= arm64
+DIST ?= dist
 FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 
 # More flags for the tests: make test ARGS='-run TestRelay -v' PACKAGES=./internal/outbox
@@ -38,6 +39,7 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 		echo '*** WITHOUT THE RACE DETECTOR: it needs a C compiler, install gcc or clang ***' >&2; \
 	fi; \
 	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)
+	$(if $(filter file,$(origin PACKAGES)),cd infra && go test -count=1 -timeout 15m $(ARGS) ./...)
 
 # A version that fails does not keep the others from being tried. One that
 # neither the machine nor npm has is left out, loudly, and never in CI.
@@ -65,11 +67,11 @@ lint: ## Check style, formatting, directions of imports and go.mod
 	done
 
 .PHONY: build
-build: $(FUNCTIONS:%=dist/%/bootstrap) ## Build dist/<function>/bootstrap for Lambda: GOARCH=arm64 (default) or amd64
+build: $(FUNCTIONS:%=$(DIST)/%/bootstrap) ## Build dist/<function>/bootstrap for Lambda: GOARCH=arm64 (default) or amd64
 
 # The flags leave nothing of this machine or moment in the binary. The go
 # command knows better than make what has changed.
-dist/%/bootstrap: FORCE
+$(DIST)/%/bootstrap: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -buildvcs=false -tags lambda.norpc \
 		-ldflags '-s -w -buildid=' -o $@ ./functions/$*
 
@@ -78,6 +80,42 @@ FORCE:
 .PHONY: schema
 schema: ## Print the SQL of the tables and roles, for OUTBOX_TABLE
 	@go run ./internal/postgres/schema
+
+# The settings of a deployment: SETTINGS=prod.json, or infra/settings.json, and
+# ARGS='-c eventBus=orders' on top of that, or instead.
+SETTINGS ?=
+CDK := cd infra && node_modules/.bin/cdk
+CDK_ARGS = $(if $(SETTINGS),-c 'settings=$(abspath $(SETTINGS))') $(ARGS)
+EXAMPLE := infra/settings.example.json
+
+infra/node_modules/.package-lock.json: infra/package-lock.json
+	@command -v npm >/dev/null || { echo 'the CDK needs Node.js 20 or later with npm: https://nodejs.org' >&2; exit 1; }
+	cd infra && npm ci --no-audit --no-fund --silent && touch node_modules/.package-lock.json
+
+.PHONY: synth
+synth: SETTINGS := $(or $(SETTINGS),$(if $(ARGS)$(wildcard infra/settings.json),,$(EXAMPLE)))
+synth: infra/node_modules/.package-lock.json ## Synthesize the stack into infra/cdk.out; SETTINGS and ARGS as for deploy, else an example
+	@$(if $(filter $(EXAMPLE),$(SETTINGS)),echo 'synth: there are no settings: using $(EXAMPLE)' >&2)
+	$(CDK) synth --quiet $(CDK_ARGS)
+	@cd infra && ls cdk.out/*.template.json
+
+.PHONY: settings
+settings: ## Write the table of all settings into docs/deployment.md
+	cd infra && go run ./settings/table ../docs/deployment.md
+
+.PHONY: picture
+picture: ## Draw docs/dashboard.svg: what the dashboard of the stack looks like
+	cd infra && go test -count=1 -run TestThePictureInTheDocsIsTheDashboard ./outboxcdk -update
+
+.PHONY: diff deploy destroy
+diff: infra/node_modules/.package-lock.json ## Show what a deployment would change; SETTINGS and ARGS as for deploy
+	$(CDK) diff $(CDK_ARGS)
+
+deploy: infra/node_modules/.package-lock.json ## Deploy the stack: SETTINGS=prod.json, ARGS='-c key=value'
+	$(CDK) deploy $(CDK_ARGS)
+
+destroy: infra/node_modules/.package-lock.json ## Delete the stack; SETTINGS and ARGS as for deploy
+	$(CDK) destroy $(CDK_ARGS)
 
 .PHONY: bench
 bench: ## Run the benchmarks; BENCH narrows them down

@@ -47,10 +47,10 @@ func TestMigratesAndThenChangesNothing(t *testing.T) {
 	var first answer
 	require.NoError(t, json.Unmarshal(response.Payload, &first))
 	require.Equal(t, 0, first.From)
-	require.Equal(t, 2, first.To)
+	require.Equal(t, 3, first.To)
 	require.Contains(t, first.Applied, "0001_tables")
 	require.Len(t, first.PartitionsCreated, 3, "the default one, this month, and the next")
-	require.JSONEq(t, `{"from":2,"to":2,"applied":[],"partitions_created":[],"partitions_dropped":[]}`, string(invoke(t, function).Payload))
+	require.JSONEq(t, `{"from":3,"to":3,"applied":[],"partitions_created":[],"partitions_dropped":[]}`, string(invoke(t, function).Payload))
 	require.Contains(t, strings.Join(function.Logs(), ""), `"outbox":"orders"`)
 }
 
@@ -65,7 +65,7 @@ func TestAFailureIsAMigrateError(t *testing.T) {
 	response := invoke(t, function)
 
 	require.Equal(t, "MigrateError", response.ErrorType)
-	require.Contains(t, response.ErrorMessage, "have version 99, this program knows versions up to 2")
+	require.Contains(t, response.ErrorMessage, "have version 99, this program knows versions up to 3")
 	require.Contains(t, response.ErrorMessage, "in this run: applied []")
 }
 

@@ -36,5 +36,8 @@ func summary(report outbox.Report) []any {
 	if report.Stopped != "" {
 		fields = append(fields, "stopped", report.Stopped)
 	}
+	if report.HandedOver {
+		fields = append(fields, "handed_over", true)
+	}
 	return fields
 }

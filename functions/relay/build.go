@@ -89,6 +89,7 @@ func relayConfig(settings config.Relay) outbox.Config {
 		SendTimeout:  settings.EventBridge.Timeout,
 		Reserve:      settings.Reserve,
 		PollInterval: settings.PollInterval,
+		Parallel:     settings.Parallel,
 		FrontScanMax: settings.FrontScanMax,
 		RetryBase:    settings.RetryBase,
 		RetryMax:     settings.RetryMax,

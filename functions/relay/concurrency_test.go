@@ -106,3 +106,43 @@ func TestPublishesWhatIsWrittenWhileItPolls(t *testing.T) {
 	s.requireDelivered(t)
 	s.requireOnce(t)
 }
+
+// The scheduler starts the next run before the last one has to end, so that one
+// is always at work.
+func TestARunThatPollsMakesWayForTheNext(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	poll := settings{"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s"}
+	older := s.startWithin(t, 90*time.Second, poll)
+	first := older.begin(t)
+	s.insert(t, 10)
+	require.NoError(t, s.bus.WaitAccepted(t.Context(), 10))
+	newer := s.startWithin(t, 8*time.Second, poll)
+	second := newer.begin(t)
+
+	answer := successful(t, first.wait(t))
+	require.Equal(t, 10, answer.Published)
+	require.Equal(t, "drained", string(answer.Stopped), "its time was not used up")
+	require.Equal(t, true, older.summary(t)["handed_over"])
+	s.insert(t, 10)
+	answer = successful(t, second.wait(t))
+	require.Equal(t, 10, answer.Published)
+	require.Equal(t, "budget", string(answer.Stopped))
+	require.NotContains(t, newer.summary(t), "handed_over")
+	s.requireDelivered(t)
+	s.requireOnce(t)
+}
+
+// Tables of the version before have no numbers that runs could take.
+func TestARunThatPollsSaysToMigrate(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.db.Exec(t, "DROP SEQUENCE outbox_turn; DELETE FROM outbox_schema WHERE version > 2")
+	s.insert(t, 3)
+
+	require.Contains(t, s.start(t, settings{"RELAY_POLL_INTERVAL": "1s"}).fail(t), "invoke migrate")
+	require.Equal(t, 3, s.untouched(t))
+	require.Equal(t, 3, s.start(t, nil).succeed(t).Published)
+}

@@ -224,3 +224,17 @@ func TestRecoversWhenTheSecretIsRotated(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pid, again, "it took a new sandbox")
 }
+
+// A token is a password for 15 minutes: it is sent to nobody in the clear, and
+// nothing else is sent in its place.
+func TestLogsInByTokenOnlyWithTLS(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	relay := s.start(t, settings{"DATABASE_IAM_AUTH": "true"}) // beside a URL with a password and sslmode=disable
+
+	message := relay.fail(t)
+	require.Contains(t, message, "DATABASE_IAM_AUTH is true, but there is a password: take it out of DATABASE_URL")
+	require.Contains(t, message, "the connection has no TLS")
+	require.NotContains(t, message, s.login.Password)
+}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,18 @@ func (r relay) metric(t *testing.T, name string) any {
 	lines := r.Metrics(t)
 	require.NotEmpty(t, lines)
 	return lines[len(lines)-1][name]
+}
+
+// summary is the line that the last run has written to the log.
+func (r relay) summary(t *testing.T) map[string]any {
+	t.Helper()
+	for _, line := range slices.Backward(r.Lines(t)) {
+		if line["message"] == "run ended" {
+			return line
+		}
+	}
+	require.Fail(t, "there is no summary")
+	return nil
 }
 
 // insert writes good events.

@@ -7,5 +7,6 @@
 //	props.Network.Vpc, props.Network.Egress = vpc, "nat"
 //	props.Bus.NewEventBus = "orders"
 //	relay := outboxcdk.NewOutboxRelay(stack, "Outbox", props)
+//	relay.Node().AddDependency(database) // migrate runs once it is there
 //	relay.GrantInvoke(application)
 package outboxcdk

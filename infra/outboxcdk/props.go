@@ -42,6 +42,9 @@ type Props struct {
 	LogRetentionDays int
 
 	Alarms Alarms
+
+	// settings are those of the functions, once they have been read.
+	settings settings
 }
 
 // Database says where the outbox is, and as whom the functions log in.
@@ -109,7 +112,9 @@ type Bus struct {
 // Function says how large a function is and how often it runs.
 type Function struct {
 	MemoryMB int
-	Timeout  time.Duration
+	// Timeout is Lambda's; 0, of the relay: a minute, or with polling (
+	// RELAY_POLL_INTERVAL) two periods and what a run needs at its ends.
+	Timeout time.Duration
 	// Every is how often it is invoked, in whole minutes. Admin is invoked by people.
 	Every time.Duration
 }

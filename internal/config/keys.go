@@ -17,8 +17,11 @@ var known = []string{
 	"PUT_EVENTS_MAX_BYTES", "PUT_EVENTS_MAX_ENTRIES", "PUT_EVENTS_TIMEOUT",
 	"RELAY_BATCH_BYTES", "RELAY_BATCH_SIZE", "RELAY_CONCURRENCY", "RELAY_FRONT_SCAN_MAX", "RELAY_LISTEN",
 	"RELAY_MAX_ATTEMPTS", "RELAY_MAX_RATE", "RELAY_ON_POISON", "RELAY_ON_PUBLISHED", "RELAY_ORDERING",
-	"RELAY_POLL_INTERVAL", "RELAY_RESERVE", "RELAY_RETRY_BASE", "RELAY_RETRY_MAX", "RELAY_SLOTS", "RELAY_WORKERS",
+	"RELAY_PARALLEL", "RELAY_POLL_INTERVAL", "RELAY_RESERVE", "RELAY_RETRY_BASE", "RELAY_RETRY_MAX", "RELAY_SLOTS", "RELAY_WORKERS",
 }
+
+// Keys returns the keys of all functions, sorted.
+func Keys() []string { return slices.Clone(known) }
 
 // ours are prefixes that nobody else is expected to use in a function's
 // environment. LOG_ and METRICS_ are not among them: layers and agents have such.
@@ -38,16 +41,12 @@ func (r *reader) checkKeys() {
 		if slices.Contains(known, key) {
 			continue
 		}
-		nearest, distance := nearestKey(key)
+		_, distance := nearest(key, known)
 		looksLikeOurs := hasAnyPrefix(key, ours) && !strings.HasPrefix(key, "OUTBOX_TEST_")
 		if distance > typo && !looksLikeOurs {
 			continue
 		}
-		suggestion := ""
-		if distance <= guess {
-			suggestion = fmt.Sprintf(": did you mean %s?", nearest)
-		}
-		r.report(key, "is no setting%s", suggestion)
+		r.report(key, "is no setting%s", Suggest(key, known))
 	}
 }
 
@@ -55,16 +54,25 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// nearestKey compares without underscores and case, so that these make no
+// Suggest returns what ends a sentence about a key that is none: a question
+// whether the nearest of all keys was meant, or nothing if none is near.
+func Suggest(key string, keys []string) string {
+	if found, distance := nearest(key, keys); distance <= guess {
+		return fmt.Sprintf(": did you mean %s?", found)
+	}
+	return ""
+}
+
+// nearest compares without underscores and case, so that these make no
 // difference: they are what is mistaken most.
-func nearestKey(key string) (nearest string, distance int) {
+func nearest(key string, keys []string) (found string, distance int) {
 	distance = guess + 1
-	for _, candidate := range known {
+	for _, candidate := range keys {
 		if d := editDistance(squeeze(key), squeeze(candidate)); d < distance {
-			nearest, distance = candidate, d
+			found, distance = candidate, d
 		}
 	}
-	return nearest, distance
+	return found, distance
 }
 
 func squeeze(key string) string { return strings.ToUpper(strings.ReplaceAll(key, "_", "")) }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,8 +33,15 @@ func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
-	return errors.New("configuration: " + strings.Join(r.problems, "; "))
+	return &Error{Problems: r.problems}
 }
+
+// Error is what is wrong with an environment.
+type Error struct {
+	Problems []string // each begins with its key
+}
+
+func (e *Error) Error() string { return "configuration: " + strings.Join(e.Problems, "; ") }
 
 // report notes a problem with a key, without its value.
 func (r *reader) report(key, format string, args ...any) {

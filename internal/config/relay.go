@@ -15,6 +15,7 @@ type Relay struct {
 	MaxRate         int           // events a second; 0: no limit
 	Reserve         time.Duration // kept free before the deadline
 	PollInterval    time.Duration // 0: return once drained
+	Parallel        int           // polling runs that are to be at work at once
 	FrontScanMax    time.Duration // at most so long between scans from the front
 	RetryBase       time.Duration // the first pause of an entry that failed
 	RetryMax        time.Duration // the longest
@@ -37,6 +38,7 @@ func ForRelay(environ []string) (Relay, error) {
 		MaxRate:         r.integer("RELAY_MAX_RATE", 0, 0, 1_000_000),
 		Reserve:         r.duration("RELAY_RESERVE", 5*time.Second, time.Second, 5*time.Minute),
 		PollInterval:    r.pollInterval(),
+		Parallel:        r.integer("RELAY_PARALLEL", 1, 1, 64),
 		FrontScanMax:    r.duration("RELAY_FRONT_SCAN_MAX", 5*time.Second, time.Millisecond, 15*time.Minute),
 		RetryBase:       r.duration("RELAY_RETRY_BASE", time.Second, time.Millisecond, 24*time.Hour),
 		RetryMax:        r.duration("RELAY_RETRY_MAX", 5*time.Minute, time.Millisecond, 24*time.Hour),

@@ -36,7 +36,7 @@ func TestReadsDefaults(t *testing.T) {
 			MaxEntries: 10, MaxBytes: 1_000_000, Timeout: 5 * time.Second,
 		},
 		BatchSize: 500, BatchBytes: 4_194_304, Workers: 4, Concurrency: 64,
-		Reserve: 5 * time.Second, FrontScanMax: 5 * time.Second,
+		Reserve: 5 * time.Second, Parallel: 1, FrontScanMax: 5 * time.Second,
 		RetryBase: time.Second, RetryMax: 5 * time.Minute, MaxAttempts: 50,
 	}, settings)
 }
@@ -48,13 +48,13 @@ func TestReadsEverySetting(t *testing.T) {
 		"DATABASE_URL=postgres://db.example/app",
 		"DATABASE_SECRET_ARN=arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-AbCdEf",
 		"DATABASE_IAM_AUTH=false", "DATABASE_CONNECT_TIMEOUT=30s",
-		"PGHOST=other.example", "PGPORT=6432", "PGDATABASE=app", "PGSSLMODE=verify-ca",
+		"PGHOST=other.example", "PGPORT=6432", "PGDATABASE=app", "PGUSER=relay", "PGSSLMODE=verify-ca",
 		`OUTBOX_TABLE="Sales"."Out""box"`, "OUTBOX_NAME=sales",
 		"EVENT_BUS=arn:aws-us-gov:events:us-gov-west-1:123456789012:event-bus/orders", "EVENT_SOURCE=shop.orders",
 		"EVENT_ENVELOPE=cloudevents", "EVENT_BUS_CHECK=require", "EVENT_ENDPOINT_ID=abcde.veo",
 		"PUT_EVENTS_MAX_ENTRIES=1", "PUT_EVENTS_MAX_BYTES=262144", "PUT_EVENTS_TIMEOUT=10s",
 		"RELAY_BATCH_SIZE=10000", "RELAY_BATCH_BYTES=1048576", "RELAY_WORKERS=4", "RELAY_CONCURRENCY=8",
-		"RELAY_MAX_RATE=300", "RELAY_RESERVE=1s", "RELAY_POLL_INTERVAL=500ms", "RELAY_LISTEN=false",
+		"RELAY_MAX_RATE=300", "RELAY_RESERVE=1s", "RELAY_POLL_INTERVAL=500ms", "RELAY_PARALLEL=64", "RELAY_LISTEN=false",
 		"RELAY_FRONT_SCAN_MAX=1m", "RELAY_RETRY_BASE=2s", "RELAY_RETRY_MAX=2s", "RELAY_MAX_ATTEMPTS=7",
 		"RELAY_ORDERING=none", "RELAY_SLOTS=32", "RELAY_ON_POISON=continue", "RELAY_ON_PUBLISHED=delete",
 		"METRICS_NAMESPACE=Shop/Outbox", "LOG_LEVEL=DEBUG",
@@ -66,7 +66,7 @@ func TestReadsEverySetting(t *testing.T) {
 			Database: config.Database{
 				URL:            "postgres://db.example/app",
 				SecretARN:      "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/db-AbCdEf",
-				ConnectTimeout: 30 * time.Second, Host: "other.example", Port: "6432", Name: "app", SSLMode: "verify-ca",
+				ConnectTimeout: 30 * time.Second, Host: "other.example", Port: "6432", Name: "app", User: "relay", SSLMode: "verify-ca",
 			},
 			Outbox: config.Outbox{
 				Table: config.Table{Schema: "Sales", Name: `Out"box`}, Name: "sales", MetricsNamespace: "Shop/Outbox",
@@ -79,7 +79,7 @@ func TestReadsEverySetting(t *testing.T) {
 			MaxEntries: 1, MaxBytes: 262_144, Timeout: 10 * time.Second,
 		},
 		BatchSize: 10_000, BatchBytes: 1 << 20, Workers: 4, Concurrency: 8, MaxRate: 300,
-		Reserve: time.Second, PollInterval: 500 * time.Millisecond, FrontScanMax: time.Minute,
+		Reserve: time.Second, PollInterval: 500 * time.Millisecond, Parallel: 64, FrontScanMax: time.Minute,
 		RetryBase: 2 * time.Second, RetryMax: 2 * time.Second, MaxAttempts: 7, DeletePublished: true,
 	}, settings)
 }
@@ -92,7 +92,6 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"DATABASE_CONNECT_TIMEOUT=10":               `DATABASE_CONNECT_TIMEOUT is "10": expected a duration with its unit (ms, s, m, h), from 100ms to 5m`,
 		"DATABASE_CONNECT_TIMEOUT=0s":               "from 100ms to 5m",
 		"DATABASE_IAM_AUTH=1":                       `DATABASE_IAM_AUTH is "1": expected one of true, false`,
-		"DATABASE_IAM_AUTH=true":                    "DATABASE_IAM_AUTH is true: not supported yet in this version",
 		"DATABASE_SECRET_ARN=hunter2":               "DATABASE_SECRET_ARN (not shown) is no ARN of a secret",
 		"DATABASE_URL=mysql://hunter2@db":           "DATABASE_URL (not shown) is not what it has to be: expected postgres://",
 		"DATABASE_URL=hunter2":                      "DATABASE_URL (not shown)",
@@ -125,6 +124,8 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"RELAY_RESERVE=999ms":                       "from 1s to 5m",
 		"RELAY_POLL_INTERVAL=1ms":                   "0s or at least 10ms",
 		"RELAY_POLL_INTERVAL=-1s":                   "RELAY_POLL_INTERVAL",
+		"RELAY_PARALLEL=0":                          "from 1 to 64",
+		"RELAY_PARALLEL=65":                         "from 1 to 64",
 		"RELAY_FRONT_SCAN_MAX=0s":                   "RELAY_FRONT_SCAN_MAX",
 		"RELAY_RETRY_BASE=6m":                       "RELAY_RETRY_BASE is 6m: expected at most RELAY_RETRY_MAX, which is 5m",
 		"RELAY_RETRY_MAX=never":                     `RELAY_RETRY_MAX is "never": expected a duration with its unit (ms, s, m, h), from 1ms to 24h`,
@@ -201,6 +202,15 @@ func TestWantsAWayToTheDatabase(t *testing.T) {
 		_, err := config.ForRelay([]string{way})
 		require.NoError(t, err, way)
 	}
+}
+
+func TestReadsThatTokensTakeThePasswordsPlace(t *testing.T) {
+	t.Parallel()
+
+	settings, err := config.ForRelay([]string{reachable, "PGUSER=relay", "DATABASE_IAM_AUTH=true"})
+
+	require.NoError(t, err)
+	require.True(t, settings.Database.IAMAuth)
 }
 
 func TestRefusesASecretWithIAM(t *testing.T) {

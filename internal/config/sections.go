@@ -16,12 +16,14 @@ type Database struct {
 	// SecretARN is the Secrets Manager secret with user name and password,
 	// and with host, port and database where they are not set otherwise.
 	SecretARN string
+	// IAMAuth: tokens of RDS IAM take the password's place.
+	IAMAuth bool
 	// ConnectTimeout limits one attempt to connect.
 	ConnectTimeout time.Duration
-	// Host, Port, Name and SSLMode are PGHOST, PGPORT, PGDATABASE and
-	// PGSSLMODE; empty: not set. The driver reads them too: these tell what
+	// Host, Port, Name, User and SSLMode are PGHOST, PGPORT, PGDATABASE, PGUSER
+	// and PGSSLMODE; empty: not set. The driver reads them too: these tell what
 	// is set, for what to do where it is not.
-	Host, Port, Name, SSLMode string
+	Host, Port, Name, User, SSLMode string
 }
 
 // Outbox says which outbox is served, and under what name it is measured.
@@ -61,17 +63,15 @@ func (r *reader) database() Database {
 	d := Database{
 		URL:            r.databaseURL(),
 		SecretARN:      r.secretARN(),
+		IAMAuth:        r.boolean("DATABASE_IAM_AUTH", false),
 		ConnectTimeout: r.duration("DATABASE_CONNECT_TIMEOUT", 10*time.Second, 100*time.Millisecond, 5*time.Minute),
 		Host:           r.optional("PGHOST"),
 		Port:           r.optional("PGPORT"),
 		Name:           r.optional("PGDATABASE"),
+		User:           r.optional("PGUSER"),
 		SSLMode:        r.sslMode(),
 	}
-	iam := r.boolean("DATABASE_IAM_AUTH", false)
-	if iam {
-		r.report("DATABASE_IAM_AUTH", "is true: not supported yet in this version, use a password (best by DATABASE_SECRET_ARN)")
-	}
-	if iam && d.SecretARN != "" {
+	if d.IAMAuth && d.SecretARN != "" {
 		r.report("DATABASE_SECRET_ARN", "contradicts DATABASE_IAM_AUTH=true: set one of them")
 	}
 	if d.URL == "" && d.SecretARN == "" && d.Host == "" && r.optional("PGSERVICE") == "" && r.sound("DATABASE_URL", "DATABASE_SECRET_ARN") {

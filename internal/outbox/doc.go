@@ -31,6 +31,15 @@
 // late or come back are behind the floor: a scan from the front finds them, at
 // intervals that grow with what such a scan costs.
 //
+// # Handing over
+//
+// A run that polls overlaps with the next one, so that there is always one at
+// work. It takes a number once it has claimed, which is when the next one is at
+// work too, and looks with each claim at the number that was taken last: once that
+// is ahead by as many as are to be at work at once, it finishes what it has
+// claimed and ends. A run that starts and cannot claim takes no number, so the
+// older one goes on.
+//
 // # The cleanup
 //
 // Cleaner.Run sweeps one table after the other. It deletes in batches, each of

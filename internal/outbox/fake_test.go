@@ -20,6 +20,7 @@ import (
 type row struct {
 	outbox.Event
 	locked    *fakeSession
+	claimed   int // times that it was locked
 	retryAt   time.Time
 	reason    string
 	published bool
@@ -42,6 +43,8 @@ type fakeStore struct {
 	rows     []*row
 	connects int
 	open     int
+	mostOpen int
+	turn     int64 // the number that a run has taken last
 	claims   []outbox.Claim
 	longest  time.Duration // from a claim to its settling
 }
@@ -78,6 +81,13 @@ func (s *fakeStore) insert(events ...outbox.Event) {
 		s.rows = append(s.rows, &row{Event: event})
 	}
 	slices.SortFunc(s.rows, func(a, b *row) int { return cmp.Compare(a.Seq, b.Seq) })
+}
+
+// do changes something while relays are at work.
+func (s *fakeStore) do(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
 }
 
 // seqs lists the rows that fulfil a condition.
@@ -118,6 +128,7 @@ func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
 		}
 	}
 	s.open++
+	s.mostOpen = max(s.mostOpen, s.open)
 	return &fakeSession{store: s}, nil
 }
 
@@ -167,6 +178,7 @@ func (f *fakeSession) claim(s *fakeStore, claim outbox.Claim) (outbox.Batch, err
 			continue
 		}
 		row.locked = f
+		row.claimed++
 		batch.Locked++
 		if s.unreadable != nil && s.unreadable(row.Seq) && claim.EventBytes > 0 {
 			f.release(s)
@@ -178,6 +190,13 @@ func (f *fakeSession) claim(s *fakeStore, claim outbox.Claim) (outbox.Batch, err
 			event.Oversized = claim.EventBytes == 0
 			batch.Events = append(batch.Events, event)
 		}
+	}
+	switch claim.Turn {
+	case outbox.TakeTurn:
+		s.turn++
+		batch.Turn = s.turn
+	case outbox.SeeTurn:
+		batch.Turn = s.turn
 	}
 	return batch, nil
 }
@@ -380,7 +399,7 @@ func config() outbox.Config {
 	return outbox.Config{
 		BatchSize: 500, BatchBytes: 4 << 20, EventBytes: 1_000_000,
 		Workers: 2, Concurrency: 32,
-		SendTimeout: 5 * time.Second, Reserve: 5 * time.Second, FrontScanMax: 5 * time.Second,
+		SendTimeout: 5 * time.Second, Reserve: 5 * time.Second, FrontScanMax: 5 * time.Second, Parallel: 1,
 		RetryBase: time.Second, RetryMax: 5 * time.Minute, MaxAttempts: 50,
 	}
 }

@@ -22,6 +22,7 @@ type Config struct {
 	SendTimeout  time.Duration // the publisher's limit for one request
 	Reserve      time.Duration // kept free before the deadline
 	PollInterval time.Duration // pause of an idle run; 0: a drained run ends
+	Parallel     int           // polling runs that are to be at work at once: older ones end
 	FrontScanMax time.Duration // longest time between two scans from the front
 
 	RetryBase   time.Duration // first backoff of an entry
@@ -43,7 +44,8 @@ func NewRelay(store Store, publisher Publisher, config Config, log *slog.Logger)
 }
 
 // Run drains the outbox until it is empty or the time is used up: the context's
-// deadline less the reserve. The report tells what was done, also beside an
+// deadline less the reserve. One that polls goes on until the time is used up, or
+// until enough newer ones are at work. The report tells what was done, also beside an
 // error. It is an error when the time is too short for any work, when the store
 // fails, when an accepted event could not be recorded, and when a bus could not
 // be published to.
@@ -56,6 +58,7 @@ func (r *Relay) Run(ctx context.Context) (Report, error) {
 	}
 	run.startWorker(ctx)
 	run.workers.Wait()
+	run.report.handedOver(run.turn.isOver())
 	run.fail(run.buses.errors()...)
 	run.fail(run.suspects.errors()...)
 	return run.report.done(began), errors.Join(run.errs...)
@@ -66,6 +69,7 @@ type run struct {
 	relay      *Relay
 	budget     budget
 	floor      *floor
+	turn       *turn
 	buses      *buses
 	suspects   *suspects
 	dispatcher *dispatcher
@@ -83,6 +87,7 @@ func (r *Relay) newRun(ctx context.Context, now time.Time) *run {
 		relay:    r,
 		budget:   newBudget(ctx, now, r.config.Reserve, r.config.SendTimeout+settleTime),
 		floor:    newFloor(r.config.FrontScanMax),
+		turn:     newTurn(r.config),
 		buses:    newBuses(),
 		suspects: newSuspects(),
 		report:   &report{},
@@ -120,10 +125,13 @@ func (r *run) enough() {
 	r.most = r.working - 1
 }
 
-// goesOn reports whether another batch may be started now.
+// goesOn reports whether a batch may be started now.
 func (r *run) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && r.budget.allows(time.Now()) && r.suspects.bearable() && r.buses.bearable()
 }
+
+// claims reports whether a batch may be claimed now.
+func (r *run) claims(ctx context.Context) bool { return !r.turn.isOver() && r.goesOn(ctx) }
 
 // fail adds to the error of the run, what several workers say only once.
 func (r *run) fail(errs ...error) {

@@ -24,6 +24,9 @@ type Report struct {
 	Batches   int // batches settled
 	Stopped   Stopped
 	Duration  time.Duration
+	// HandedOver: the run ended because newer ones were at work. Stopped says
+	// whether it left anything.
+	HandedOver bool
 
 	// Latencies of up to 1,000 accepted events, picked at random: from
 	// CreatedAt to the acceptance.
@@ -79,6 +82,13 @@ func (r *report) stopped(why Stopped) {
 	if r.total.Stopped != OutOfTime {
 		r.total.Stopped = why
 	}
+}
+
+// handedOver notes whether newer runs were at work.
+func (r *report) handedOver(over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total.HandedOver = over
 }
 
 func (r *report) done(began time.Time) Report {

@@ -56,7 +56,19 @@ type Claim struct {
 	EventBytes   int      // a row with a longer payload or longer headers comes without both; 0: without reading either
 	WithoutBuses []string // buses to leave out
 	WithoutSeqs  []int64  // rows to leave out
+	Turn         Turn     // what to do about the numbers of runs
 }
+
+// Turn is what a claim does about the numbers that runs take.
+type Turn int
+
+// A claim that fails takes no number. One that was taken is taken for good, and
+// seen by others at once, whatever becomes of the claim's transaction.
+const (
+	NoTurn   Turn = iota // nothing
+	TakeTurn             // takes the next number, once the rows are claimed
+	SeeTurn              // sees the number that was taken last
+)
 
 // Batch is what a claim found.
 type Batch struct {
@@ -64,6 +76,8 @@ type Batch struct {
 	// Locked counts the rows that the claim found: more than len(Events) when
 	// they held too many bytes, fewer than Claim.Rows when there are no more.
 	Locked int
+	// Turn is the number that the claim has taken or seen; 0: it was to do neither.
+	Turn int64
 }
 
 // Receipt says what became of a settlement.

@@ -23,6 +23,7 @@ type worker struct {
 	next    *batch  // claimed together with the last settling
 	rows    int     // that the next claim asks for
 	blind   bool    // the next claim is not to read the row's text
+	nothing bool    // is what the last claim found
 
 	extra     bool      // not the first worker of the run
 	connected bool      // it has had a session
@@ -35,6 +36,7 @@ type worker struct {
 type batch struct {
 	Batch
 	scan    scan
+	turn    Turn
 	asked   int
 	blind   bool
 	claimed time.Time
@@ -50,7 +52,7 @@ func (b *batch) cut() bool { return b.Locked > len(b.Events) }
 // drain works until there is nothing left to do or no time to do it in.
 func (w *worker) drain(ctx context.Context) error {
 	defer w.disconnect(ctx)
-	for w.run.goesOn(ctx) {
+	for w.goesOn(ctx) {
 		batch, err := w.claim(ctx)
 		switch {
 		case err != nil && w.dispensable():
@@ -74,8 +76,24 @@ func (w *worker) drain(ctx context.Context) error {
 			return nil
 		}
 	}
-	w.run.report.stopped(OutOfTime)
+	w.run.report.stopped(w.reason())
 	return w.err
+}
+
+// goesOn reports whether there is another batch for the worker. One that is
+// claimed already it takes also where newer runs are at work: they are past those
+// rows, and would come back for them late.
+func (w *worker) goesOn(ctx context.Context) bool {
+	return w.run.claims(ctx) || w.next != nil && w.run.goesOn(ctx)
+}
+
+// reason is why the worker has stopped. One that made way for a newer run is
+// drained if there was nothing left.
+func (w *worker) reason() Stopped {
+	if w.nothing && w.run.turn.isOver() {
+		return Drained
+	}
+	return OutOfTime
 }
 
 // dispensable reports that others do the work, and that this worker could not
@@ -131,8 +149,9 @@ func (w *worker) ask() (*Claim, *batch) {
 		EventBytes:   eventBytes,
 		WithoutBuses: leftOut,
 		WithoutSeqs:  w.run.suspects.notToClaim(),
+		Turn:         w.run.turn.next(),
 	}
-	return claim, &batch{scan: scan, asked: claim.Rows, blind: w.blind}
+	return claim, &batch{scan: scan, turn: claim.Turn, asked: claim.Rows, blind: w.blind}
 }
 
 // rateRows is how many rows can be published within a few seconds under the
@@ -149,14 +168,15 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 	now := time.Now()
 	batch.Batch, batch.claimed = found, now
 	w.run.floor.found(batch.scan, found.Events, batch.full(), now)
-	w.failures, w.err, w.blind = 0, nil, false
+	w.run.turn.found(batch.turn, found.Turn)
+	w.failures, w.err, w.blind, w.nothing = 0, nil, false, len(found.Events) == 0
 	switch {
 	case batch.cut():
 		w.rows = 2 * len(found.Events)
 	case batch.full():
 		w.rows = min(2*w.rows, w.run.relay.config.BatchSize)
 	}
-	if batch.full() {
+	if batch.full() && w.run.turn.isSettled() {
 		w.run.startWorker(ctx)
 	}
 }
@@ -185,7 +205,7 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 	w.run.report.deferred(postponed(outcomes, settlement))
 	w.run.floor.lower(batch.released(outcomes))
 	var claim *Claim
-	if !allHeld(outcomes) && w.run.goesOn(ctx) {
+	if !allHeld(outcomes) && w.run.claims(ctx) {
 		claim, w.next = w.ask()
 	}
 	storeCtx, cancel := w.run.budget.settle(ctx, time.Now())
@@ -243,8 +263,11 @@ func (b *batch) released(outcomes []Outcome) int64 {
 
 // idle waits where waiting makes sense, and reports whether to go on. A run that
 // does not poll is drained when a scan from the front has found nothing and no
-// bus is resting.
+// bus is resting, one that polls when newer ones are at work.
 func (w *worker) idle(ctx context.Context, batch *batch) bool {
+	if w.run.turn.isOver() {
+		return false
+	}
 	config := w.run.relay.config
 	if config.PollInterval == 0 && !batch.scan.front {
 		w.run.floor.scanNext()

@@ -35,6 +35,9 @@ const (
 func (s *session) addClaim(p *pipeline, claim outbox.Claim) *outbox.Batch {
 	batch := &outbox.Batch{}
 	s.addBegin(p)
+	if claim.Turn == outbox.SeeTurn {
+		p.add(turnStep("see the newest run's number", batch), s.store.queries.seeTurn)
+	}
 	p.add(step{
 		name: claimStep,
 		cols: checkClaimColumns,
@@ -54,6 +57,14 @@ func (s *session) addClaim(p *pipeline, claim outbox.Claim) *outbox.Batch {
 	)
 	p.add(step{name: "settling"}, s.store.queries.settling)
 	return batch
+}
+
+// turnStep is a statement that returns the number of a run.
+func turnStep(name string, batch *outbox.Batch) step {
+	return step{name: name, row: func(r row) error {
+		batch.Turn = r.int8(0)
+		return nil
+	}}
 }
 
 func checkClaimColumns(columns []pgconn.FieldDescription) error {

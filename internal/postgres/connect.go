@@ -15,9 +15,9 @@ import (
 // Settings say how to reach the database.
 //
 // The driver reads the libpq variables (PGHOST, PGUSER, PGSSLROOTCERT and so
-// on) from the process environment itself. Host, Port, Database and SSLMode
-// repeat four of them, because something else takes their place where they are
-// not set: the secret, and verify-full.
+// on) from the process environment itself. Host, Port, Database, User and SSLMode
+// repeat five of them, because where they are not set something else takes their
+// place, the secret and verify-full, or a default of the driver that will not do.
 type Settings struct {
 	// URL is a URL or keyword string; empty: the libpq variables alone.
 	URL string
@@ -25,12 +25,16 @@ type Settings struct {
 	// are used always, its host, port and database where nothing else
 	// sets them. Empty: none.
 	SecretARN string
+	// Sign makes the password of each connection, in place of a secret's or of one
+	// that is set. It takes TLS, and a host and a user that are set. Nil: none.
+	Sign Signer
 	// ConnectTimeout limits the attempt at each of the hosts; 0: 10 seconds.
 	ConnectTimeout time.Duration
 
 	Host     string // PGHOST; empty: not set
 	Port     string // PGPORT; empty: not set
 	Database string // PGDATABASE; empty: not set
+	User     string // PGUSER; empty: not set
 	SSLMode  string // PGSSLMODE; empty: verify-full
 }
 
@@ -40,14 +44,16 @@ const applicationName = "outbox-relay"
 
 // Connector opens connections. It is safe for concurrent use.
 type Connector struct {
-	config  *pgx.ConnConfig // complete, but for what the secret adds
+	config  *pgx.ConnConfig // complete, but for what the secret or the token adds
 	given   given
 	secret  *secret // nil: none
+	sign    Signer  // nil: none
 	timeout time.Duration
 }
 
-// given tells what the secret's values would have to give way to.
-type given struct{ host, port, database bool }
+// given tells what is set, and is not the driver's own choice: what the secret's
+// values would have to give way to, and what a token is made for.
+type given struct{ host, port, database, user bool }
 
 // NewConnector checks the settings; it does not connect, nor fetch the secret.
 // Without a SecretARN, secrets may be nil.
@@ -57,10 +63,11 @@ func NewConnector(settings Settings, secrets SecretsManager) (*Connector, error)
 	if err != nil {
 		return nil, fmt.Errorf("connect to postgres: %w", err)
 	}
-	c := &Connector{timeout: cmp.Or(settings.ConnectTimeout, 10*time.Second), given: given{
+	c := &Connector{timeout: cmp.Or(settings.ConnectTimeout, 10*time.Second), sign: settings.Sign, given: given{
 		host:     keys["host"] != "" || settings.Host != "",
 		port:     keys["port"] != "" || settings.Port != "",
 		database: keys["database"] != "" || settings.Database != "",
+		user:     keys["user"] != "" || settings.User != "",
 	}}
 	if settings.SecretARN != "" {
 		c.secret = &secret{arn: settings.SecretARN, manager: secrets}
@@ -86,6 +93,11 @@ func (c *Connector) prepare(url, mode string) (err error) {
 		return errors.New("DATABASE_URL has an empty host: leave it out, so that the secret's is used")
 	}
 	c.adjust()
+	if c.sign != nil {
+		if err := c.checkIAM(mode); err != nil {
+			return err
+		}
+	}
 	return secureTLS(c.config, mode)
 }
 
@@ -133,7 +145,10 @@ func (c *Connector) Connect(ctx context.Context) (*pgx.Conn, error) {
 }
 
 func (c *Connector) connect(ctx context.Context, now time.Time) (*pgx.Conn, error) {
-	if c.secret == nil {
+	switch {
+	case c.sign != nil:
+		return c.openSigned(ctx)
+	case c.secret == nil:
 		return c.open(ctx, c.config)
 	}
 	login, err := c.secret.read(ctx, now, nil)

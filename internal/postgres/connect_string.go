@@ -42,13 +42,14 @@ func cutScheme(text string) (rest string, isURL bool) {
 	return text, false
 }
 
-// urlKeys takes a URL without its scheme, and leaves out user and password.
+// urlKeys takes a URL without its scheme, and leaves out the password.
 func urlKeys(rest string) map[string]string {
+	user, _, _ := strings.Cut(strings.TrimSuffix(rest, afterUser(rest)), ":")
 	rest, query, _ := strings.Cut(afterUser(rest), "?")
 	addresses, database, _ := strings.Cut(rest, "/")
 	host, port := splitAddresses(addresses)
 	keys := map[string]string{}
-	for key, value := range map[string]string{"host": host, "port": port, "database": database} {
+	for key, value := range map[string]string{"user": strings.TrimSuffix(user, "@"), "host": host, "port": port, "database": database} {
 		if value != "" {
 			keys[key] = value
 		}

@@ -192,8 +192,11 @@ func TestKnowsWhatAConnectionStringSets(t *testing.T) {
 		"postgres://":              {},
 		"postgres://db":            {"host": "db"},
 		"postgres://db:1/":         {"host": "db", "port": "1"},
-		"postgresql://u:p@db/app?": {"host": "db", "database": "app"},
-		"postgres://u:p?sslmode=x@db/app?sslmode=require":  {"host": "db", "database": "app", "sslmode": "require"},
+		"postgresql://u:p@db/app?": {"user": "u", "host": "db", "database": "app"},
+		"postgres://u:p?sslmode=x@db/app?sslmode=require":  {"user": "u", "host": "db", "database": "app", "sslmode": "require"},
+		"postgres://a%40b@db":                              {"user": "a%40b", "host": "db"},
+		"postgres://:p@db":                                 {"host": "db"},
+		"postgres://db?user=u":                             {"user": "u", "host": "db"},
 		"postgres:///app?host=db&port=2&sslmode=":          {"host": "db", "port": "2", "database": "app"},
 		"postgres://h1,h2:3/?dbname=app":                   {"host": "h1", "port": "3", "database": "app"},
 		"postgres://[::1]/app?ssl=true":                    {"host": "[::1]", "database": "app", "sslmode": "require"},
@@ -206,7 +209,7 @@ func TestKnowsWhatAConnectionStringSets(t *testing.T) {
 	} {
 		keys := connectKeys(text)
 		got := set{}
-		for _, key := range []string{"host", "port", "database", "sslmode"} {
+		for _, key := range []string{"user", "host", "port", "database", "sslmode"} {
 			if value := keys[key]; value != "" {
 				got[key] = value
 			}

@@ -73,7 +73,7 @@ func (r *migrateRun) checkColumns(found relation) error {
 		problems = found.problems()
 	}
 	for suffix, companion := range found.companions {
-		if found.version == 0 {
+		if found.version < len(migrations) {
 			problems = append(problems, companion.without(r.table.companion(suffix), companionColumns[suffix])...)
 		}
 	}
@@ -91,6 +91,7 @@ var companionColumns = map[string][]string{
 	"_redriven": {"seq", "id", "attempts", "failed_at", "error_code", "error_message", "times_failed", "redriven_at"},
 	"_paused":   {"topic", "reason", "since"},
 	"_schema":   {"version"},
+	"_turn":     {"last_value"}, // as a sequence has
 }
 
 func contractNames() []string {

@@ -57,7 +57,7 @@ func TestKeepsPartitionsAhead(t *testing.T) {
 
 	require.Equal(t, append([]string{"outbox_default"}, db.names(t, 0, 1, 2, 3)...), db.partition(t, daily).Created)
 
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, daily))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.partition(t, daily))
 	db.served(t)
 	require.Equal(t, db.names(t, 0)[0], db.text(t, "SELECT string_agg(DISTINCT tableoid::regclass::text, ' ') FROM outbox"))
 	require.Equal(t, "{0}", db.text(t, "SELECT array_agg(DISTINCT (SELECT count(*) FROM unnest(reloptions) AS o WHERE o = 'autovacuum_vacuum_threshold=10000') - 1) FROM pg_class WHERE relispartition AND relkind = 'r'"))
@@ -116,7 +116,7 @@ func TestKeepsPartitionsOfATableThatHasSome(t *testing.T) {
 
 	require.Equal(t, append([]string{"outbox_default"}, db.names(t, 1)...), db.partition(t, daily).Created)
 
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, daily))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.partition(t, daily))
 }
 
 // An insert never fails for want of a partition.
@@ -164,7 +164,7 @@ func TestDropsPartitionsThatNobodyNeeds(t *testing.T) {
 	db.event(t, "288 hours", "'1 hour'") // redriven, for example
 	db.event(t, "144 hours", "'144 hours'")
 
-	require.Equal(t, postgres.Migrated{From: 2, To: 2, Dropped: []string{empty, over}}, db.partition(t, daily))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3, Dropped: []string{empty, over}}, db.partition(t, daily))
 
 	require.Equal(t, 4, db.QueryInt(t, "SELECT count(*) FROM outbox"))
 	for _, kept := range []string{pending, young, recent} {
@@ -277,7 +277,7 @@ func TestBuildsTheIndexesOfAPartitionedTable(t *testing.T) {
 	for _, index := range []string{"outbox_pending", "outbox_published"} {
 		require.Equal(t, "true 5", db.text(t, "SELECT indisvalid || ' ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = indexrelid) FROM pg_index WHERE indexrelid = $1::regclass", index))
 	}
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, daily))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.partition(t, daily))
 }
 
 // The names of parts are not to collide, nor one of another definition to be in
@@ -297,7 +297,7 @@ func TestReplacesAnIndexOfAPartitionedTable(t *testing.T) {
 		require.Contains(t, db.partition(t, config).Applied, "index "+name+"_pending")
 
 		require.Equal(t, "true 5", db.text(t, "SELECT indisvalid || ' ' || (SELECT count(*) FROM pg_inherits WHERE inhparent = indexrelid) FROM pg_index WHERE indexrelid = $1::regclass AND indpred IS NOT NULL", index))
-		require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.partition(t, config))
+		require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.partition(t, config))
 	}
 }
 

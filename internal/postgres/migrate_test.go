@@ -24,6 +24,11 @@ import (
 //go:embed testdata/version1.sql
 var version1 string
 
+// version2 is the same for version 2.
+//
+//go:embed testdata/version2.sql
+var version2 string
+
 // owned is a database that a user owns who is no superuser, as in a managed
 // service. Migrators connect as that user.
 type owned struct {
@@ -125,7 +130,7 @@ func TestMigratesFromNothing(t *testing.T) {
 	db := newOwned(t)
 
 	require.Equal(t, postgres.Migrated{
-		To: 2, Applied: []string{"0001_tables", "0002_redriven", "index outbox_pending", "index outbox_published", "index outbox_failed_at", "index outbox_redriven_at"},
+		To: 3, Applied: []string{"0001_tables", "0002_redriven", "0003_turn", "index outbox_pending", "index outbox_published", "index outbox_failed_at", "index outbox_redriven_at"},
 	}, db.migrate(t))
 
 	db.served(t)
@@ -135,18 +140,22 @@ func TestMigratesFromNothing(t *testing.T) {
 func TestMigratesFromEveryVersionToTheSameTables(t *testing.T) {
 	t.Parallel()
 
-	scripted, migrated, upgraded := newOwned(t), newOwned(t), newOwned(t)
+	scripted, migrated, upgraded, later := newOwned(t), newOwned(t), newOwned(t), newOwned(t)
 	scripted.exec(t, postgres.Schema(publicOutbox))
 	migrated.migrate(t)
 	upgraded.exec(t, version1)
 	upgraded.exec(t, "INSERT INTO outbox (event_type, payload, published_at) SELECT 'a', '{}', CASE WHEN n < 50 THEN now() END FROM generate_series(1, 99) AS n")
 
 	require.Equal(t, postgres.Migrated{
-		From: 1, To: 2, Applied: []string{"0002_redriven", "index outbox_published", "index outbox_failed_at", "index outbox_redriven_at"},
+		From: 1, To: 3, Applied: []string{"0002_redriven", "0003_turn", "index outbox_published", "index outbox_failed_at", "index outbox_redriven_at"},
 	}, upgraded.migrate(t))
+
+	later.exec(t, version2)
+	require.Equal(t, postgres.Migrated{From: 2, To: 3, Applied: []string{"0003_turn"}}, later.migrate(t))
 
 	requireSame(t, scripted.catalogue(t), migrated.catalogue(t))
 	requireSame(t, scripted.catalogue(t), upgraded.catalogue(t))
+	requireSame(t, scripted.catalogue(t), later.catalogue(t))
 	require.Equal(t, 99, upgraded.QueryInt(t, "SELECT count(*) FROM outbox"))
 	migrated.served(t)
 }
@@ -159,7 +168,7 @@ func TestMigratingAgainChangesNothing(t *testing.T) {
 	db.exec(t, "REVOKE SELECT ON outbox FROM outbox_admin") // by who knows better
 	before := db.catalogue(t)
 
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.migrate(t))
 
 	requireSame(t, before, db.catalogue(t))
 }
@@ -197,7 +206,7 @@ func TestMakesGrantsOnceThereAreRoles(t *testing.T) {
 
 	db.Exec(t, "CREATE ROLE outbox_writer; CREATE ROLE outbox_relay; CREATE ROLE outbox_cleanup; CREATE ROLE outbox_lag; CREATE ROLE outbox_admin")
 	require.Equal(t, []string{"grants"}, o.migrate(t).Applied)
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, o.migrate(t))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, o.migrate(t))
 	o.login = db.CreateLogin(t, "outbox_relay")
 	o.served(t)
 }
@@ -212,7 +221,7 @@ func TestTheRolesReadOnlyDefaultDoesNotMatter(t *testing.T) {
 	db.migrate(t)
 
 	db.served(t)
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.migrate(t))
 }
 
 func TestRefusesTablesOfANewerVersion(t *testing.T) {
@@ -220,10 +229,10 @@ func TestRefusesTablesOfANewerVersion(t *testing.T) {
 
 	db := newOwned(t)
 	db.migrate(t)
-	db.exec(t, "INSERT INTO outbox_schema (version) VALUES (3); DROP INDEX outbox_published")
+	db.exec(t, "INSERT INTO outbox_schema (version) VALUES (4); DROP INDEX outbox_published")
 
 	require.Contains(t, db.refuse(t, postgres.MigrateConfig{}),
-		`the tables of "public"."outbox" have version 3, this program knows versions up to 2: they were migrated by a newer release`)
+		`the tables of "public"."outbox" have version 4, this program knows versions up to 3: they were migrated by a newer release`)
 }
 
 func TestRefusesCompanionsWithoutTheirOutbox(t *testing.T) {
@@ -233,7 +242,7 @@ func TestRefusesCompanionsWithoutTheirOutbox(t *testing.T) {
 	db.migrate(t)
 	db.exec(t, "DROP TABLE outbox")
 
-	require.Contains(t, db.refuse(t, postgres.MigrateConfig{}), `"public"."outbox_schema" says version 2, but "public"."outbox" is gone`)
+	require.Contains(t, db.refuse(t, postgres.MigrateConfig{}), `"public"."outbox_schema" says version 3, but "public"."outbox" is gone`)
 }
 
 func TestManyMigratorsAtOnceDoEachStepOnce(t *testing.T) {
@@ -254,10 +263,10 @@ func TestManyMigratorsAtOnceDoEachStepOnce(t *testing.T) {
 	close(done)
 	applied := 0
 	for migrated := range done {
-		require.Equal(t, 2, migrated.To)
+		require.Equal(t, 3, migrated.To)
 		applied += len(migrated.Applied)
 	}
-	require.Equal(t, 4, applied)
+	require.Equal(t, 5, applied)
 	require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE NOT indisvalid"))
 }
 
@@ -343,7 +352,7 @@ func TestRebuildsWhatABrokenBuildHasLeft(t *testing.T) {
 			fresh := newOwned(t)
 			fresh.migrate(t)
 			requireSame(t, fresh.catalogue(t), db.catalogue(t))
-			require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
+			require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.migrate(t))
 		})
 	}
 }
@@ -394,7 +403,7 @@ func TestLeavesABuildAloneThatIsUnderWay(t *testing.T) {
 		}
 	})
 
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.migrate(t))
 }
 
 // The lock of a migrator is its connection's.
@@ -470,12 +479,12 @@ func TestMigratesAroundAView(t *testing.T) {
 	db := newOwned(t)
 	db.exec(t, messages+messagesView)
 
-	require.Equal(t, postgres.Migrated{To: 2, Applied: []string{"0001_tables", "0002_redriven", "index outbox_failed_at", "index outbox_redriven_at"}}, db.migrate(t))
+	require.Equal(t, postgres.Migrated{To: 3, Applied: []string{"0001_tables", "0002_redriven", "0003_turn", "index outbox_failed_at", "index outbox_redriven_at"}}, db.migrate(t))
 
 	live(t, db.database, publicOutbox)
 	require.Equal(t, "text", db.text(t, "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'outbox_failed'::regclass AND attname = 'payload'"))
 	require.Equal(t, "character varying(50)", db.text(t, "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'outbox_failed'::regclass AND attname = 'event_type'"))
-	require.Equal(t, postgres.Migrated{From: 2, To: 2}, db.migrate(t))
+	require.Equal(t, postgres.Migrated{From: 3, To: 3}, db.migrate(t))
 }
 
 func TestRefusesAViewThatCannotServe(t *testing.T) {
@@ -527,6 +536,10 @@ func TestRefusesAViewThatCannotServe(t *testing.T) {
 			messagesView + "CREATE TABLE outbox_failed (seq bigint); CREATE TABLE outbox_paused (topic text)",
 			[]string{`"public"."outbox_failed" has no column times_failed`, `"public"."outbox_paused" has no column reason`},
 		},
+		"NoSequence": {
+			version2 + "CREATE TABLE outbox_turn (n int)",
+			[]string{`"public"."outbox_turn" has no column last_value`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -549,7 +562,7 @@ func TestAdoptsATableWithoutCompanions(t *testing.T) {
 	t.Parallel()
 
 	db := newOwned(t)
-	db.exec(t, postgres.Schema(publicOutbox)+"DROP TABLE outbox_failed, outbox_paused, outbox_redriven, outbox_schema; DROP INDEX outbox_pending, outbox_published")
+	db.exec(t, postgres.Schema(publicOutbox)+"DROP TABLE outbox_failed, outbox_paused, outbox_redriven, outbox_schema; DROP SEQUENCE outbox_turn; DROP INDEX outbox_pending, outbox_published")
 
 	require.Contains(t, db.migrate(t).Applied, "index outbox_pending")
 
@@ -595,10 +608,10 @@ func TestMigratesATableOfAnyName(t *testing.T) {
 
 			done, err := db.run(t.Context(), config)
 			require.NoError(t, err)
-			require.Equal(t, 2, done.To)
+			require.Equal(t, 3, done.To)
 			again, err := db.run(t.Context(), config)
 			require.NoError(t, err)
-			require.Equal(t, postgres.Migrated{From: 2, To: 2}, again)
+			require.Equal(t, postgres.Migrated{From: 3, To: 3}, again)
 
 			db.Exec(t, "INSERT INTO "+table.String()+" (event_type, payload) SELECT 'a', '{}' FROM generate_series(1, 4)")
 			live(t, db.database, table)

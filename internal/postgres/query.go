@@ -15,6 +15,10 @@ var (
 	settlingSQL string
 	//go:embed query/claim.sql
 	claimSQL string
+	//go:embed query/take_turn.sql
+	takeTurnSQL string
+	//go:embed query/see_turn.sql
+	seeTurnSQL string
 	//go:embed query/mark.sql
 	markSQL string
 	//go:embed query/delete.sql
@@ -29,6 +33,7 @@ var (
 type queries struct {
 	begin, settings, settling    string
 	claim                        string
+	takeTurn, seeTurn            string
 	mark, remove, postpone, fail string
 }
 
@@ -38,6 +43,8 @@ func newQueries(table Table) queries {
 		settings: table.statement(settingsSQL),
 		settling: table.statement(settlingSQL),
 		claim:    table.statement(claimSQL),
+		takeTurn: table.statement(takeTurnSQL),
+		seeTurn:  table.statement(seeTurnSQL),
 		mark:     table.statement(markSQL),
 		remove:   table.statement(deleteSQL),
 		postpone: table.statement(deferSQL),

@@ -95,6 +95,8 @@ func TestTheRelaysRoleMayDoNoMore(t *testing.T) {
 		"UPDATE outbox SET topic = NULL",
 		"TRUNCATE outbox",
 		"SELECT nextval('outbox_seq_seq')",
+		"SELECT setval('outbox_turn', 1)",
+		"ALTER SEQUENCE outbox_turn RESTART",
 		"SELECT payload FROM outbox_failed",
 		"SELECT error_message FROM outbox_redriven",
 		"UPDATE outbox_failed SET error_code = ''",

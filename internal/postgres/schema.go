@@ -13,6 +13,8 @@ var (
 	companionsSQL string
 	//go:embed migration/0002_redriven.sql
 	redrivenSQL string
+	//go:embed migration/0003_turn.sql
+	turnSQL string
 	//go:embed migration/storage.sql
 	storageSQL string
 	//go:embed migration/roles.sql
@@ -33,6 +35,7 @@ type migration struct {
 var migrations = []migration{
 	{name: "0001_tables", outbox: outboxSQL, others: companionsSQL},
 	{name: "0002_redriven", others: redrivenSQL, revoke: true},
+	{name: "0003_turn", others: turnSQL},
 }
 
 // Schema returns the SQL script that creates the tables of an empty database,

@@ -28,7 +28,8 @@ func (s *session) Claim(ctx context.Context, claim outbox.Claim) (outbox.Batch, 
 	if err := s.run(ctx, p); err != nil {
 		return outbox.Batch{}, err
 	}
-	return *batch, s.endEmpty(ctx, *batch)
+	err := s.afterClaim(ctx, claim, batch)
+	return *batch, err
 }
 
 // Settle implements outbox.Session.
@@ -47,7 +48,8 @@ func (s *session) Settle(ctx context.Context, settlement outbox.Settlement, next
 	if next == nil {
 		return outbox.Batch{}, receipt, nil
 	}
-	return *batch, receipt, s.endEmpty(ctx, *batch)
+	err := s.afterClaim(ctx, *next, batch)
+	return *batch, receipt, err
 }
 
 // Record implements outbox.Session.
@@ -60,14 +62,20 @@ func (s *session) Record(ctx context.Context, settlement outbox.Settlement) erro
 	return s.run(ctx, p)
 }
 
-// endEmpty ends the transaction of a claim that found nothing, so that an idle
-// relay leaves none open.
-func (s *session) endEmpty(ctx context.Context, batch outbox.Batch) error {
-	if batch.Locked > 0 {
+// afterClaim does what is to be done once a claim is known to have succeeded. It
+// ends the transaction of one that found nothing, so that an idle relay leaves
+// none open.
+func (s *session) afterClaim(ctx context.Context, claim outbox.Claim, batch *outbox.Batch) error {
+	p := s.pipeline()
+	if claim.Turn == outbox.TakeTurn {
+		p.add(turnStep("take a run's number", batch), s.store.queries.takeTurn, textParam(s.store.table.companion("_turn").String()))
+	}
+	if batch.Locked == 0 {
+		p.add(commit(nil), "COMMIT")
+	}
+	if len(p.steps) == 0 {
 		return nil
 	}
-	p := s.pipeline()
-	p.add(commit(nil), "COMMIT")
 	return s.run(ctx, p)
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Table names the outbox. The tables that belong to it have its schema and its
-// name with a suffix: _failed, _redriven, _paused, _schema.
+// Table names the outbox. The tables that belong to it, and a sequence, have its
+// schema and its name with a suffix: _failed, _redriven, _paused, _schema, _turn.
 type Table struct {
 	Schema string // an identifier as it is, not quoted
 	Name   string // an identifier as it is, not quoted
@@ -24,7 +24,7 @@ func (t Table) companion(suffix string) Table { return Table{t.Schema, t.Name + 
 // characters they have.
 func (t Table) rename(sql string) string {
 	var pairs []string
-	for _, suffix := range []string{"_failed", "_redriven", "_paused", "_schema", ""} {
+	for _, suffix := range []string{"_failed", "_redriven", "_paused", "_schema", "_turn", ""} {
 		pairs = append(pairs, "public.outbox"+suffix, t.companion(suffix).String())
 	}
 	pairs = append(pairs, "SCHEMA public", "SCHEMA "+quote(t.Schema))

@@ -20,18 +20,25 @@ func live(t *testing.T, db *database, table postgres.Table) {
 }
 
 // liveOf is live for four rows that have other numbers. They are all that is pending.
+// The run polls, and is the only one.
 func liveOf(t *testing.T, db *database, table postgres.Table, seqs []int64) {
 	t.Helper()
 	session := openSession(t, db.connect, postgres.StoreConfig{Table: table, Bus: "events"})
-	require.Equal(t, seqs, seqsOf(claim(t, session, everything)))
+	asked := everything
+	asked.Turn = outbox.TakeTurn
+	batch := claim(t, session, asked)
+	require.Equal(t, seqs, seqsOf(batch))
+	asked.Turn = outbox.SeeTurn
 	next, receipt, err := session.Settle(t.Context(), outbox.Settlement{
 		Published: seqs[:1],
 		Deferred:  []outbox.Deferral{{Seq: seqs[1], Delay: time.Hour, Reason: "later"}},
 		Failed:    []outbox.Failure{{Seq: seqs[2], Code: "never", Message: "no"}},
-	}, &everything)
+	}, &asked)
 	require.NoError(t, err)
 	require.True(t, receipt.Committed)
 	require.Equal(t, seqs[3:], seqsOf(next))
+	require.Positive(t, batch.Turn)
+	require.Equal(t, batch.Turn, next.Turn)
 	settle(t, session, outbox.Settlement{})
 	require.NoError(t, session.Record(t.Context(), outbox.Settlement{Published: seqs[3:]}))
 
@@ -45,7 +52,7 @@ func TestServesATableOfAnyName(t *testing.T) {
 	t.Parallel()
 
 	db := newDatabaseOf(t, postgres.Schema(publicOutbox))
-	db.Exec(t, "DROP TABLE outbox, outbox_failed, outbox_redriven, outbox_paused, outbox_schema; CREATE TABLE canary ()")
+	db.Exec(t, "DROP TABLE outbox, outbox_failed, outbox_redriven, outbox_paused, outbox_schema; DROP SEQUENCE outbox_turn; CREATE TABLE canary ()")
 	for title, table := range map[string]postgres.Table{
 		"Plain":           {Schema: "app", Name: "events"},
 		"UpperCase":       {Schema: "App", Name: "Outbox"},
@@ -116,11 +123,13 @@ const ownTable = messages + messagesView + `
 	CREATE TABLE outbox_redriven (seq bigint, id uuid, attempts int, failed_at timestamptz, error_code text, error_message text, times_failed int,
 		redriven_at timestamptz DEFAULT now(), UNIQUE (seq, times_failed));
 	CREATE TABLE outbox_paused (topic text UNIQUE, reason text, since timestamptz DEFAULT now());
+	CREATE SEQUENCE outbox_turn;
 	DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'outbox_relay') THEN CREATE ROLE outbox_relay; END IF; END $$;
 	GRANT SELECT, DELETE ON outbox TO outbox_relay;
 	GRANT UPDATE (retry_at, attempts, last_error, published_at) ON outbox TO outbox_relay;
 	GRANT INSERT, SELECT (seq) ON outbox_failed TO outbox_relay;
-	GRANT SELECT ON outbox_paused, outbox_redriven TO outbox_relay;`
+	GRANT SELECT ON outbox_paused, outbox_redriven TO outbox_relay;
+	GRANT USAGE, SELECT ON SEQUENCE outbox_turn TO outbox_relay;`
 
 func TestServesAViewOfAnApplicationsOwnTable(t *testing.T) {
 	t.Parallel()

@@ -114,6 +114,29 @@ func TestEachStepIsOneRoundTrip(t *testing.T) {
 	requireOneRoundTrip(t, line.take(t), 5) // begin, settings, settling, mark, commit
 }
 
+// That a claim has succeeded is known one round trip later.
+func TestARunTakesItsNumberInOneMoreRoundTripAndSeesOthersInNone(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	session, line := tapped(t, db)
+	asked := everything
+
+	asked.Turn = outbox.TakeTurn
+	claim(t, session, asked)
+	messages := line.take(t)
+	require.Equal(t, 6, count(messages, executeMessage)) // begin, settings, claim, settling; number, commit
+	require.Equal(t, 2, count(messages, syncMessage))
+
+	db.pending(t, 2)
+	asked.Turn, asked.Rows = outbox.SeeTurn, 1
+	claim(t, session, asked)
+	requireOneRoundTrip(t, line.take(t), 5) // begin, settings, number, claim, settling
+	_, _, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(1)}, &asked)
+	require.NoError(t, err)
+	requireOneRoundTrip(t, line.take(t), 7) // mark, commit, begin, settings, number, claim, settling
+}
+
 func TestNoStatementHasAName(t *testing.T) {
 	t.Parallel()
 

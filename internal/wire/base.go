@@ -47,14 +47,21 @@ func limitMemory(settings config.Common) {
 	}
 }
 
-func newConnector(database config.Database, sdk aws.Config) (*postgres.Connector, error) {
-	return postgres.NewConnector(postgres.Settings{
+func newConnector(database config.Database, sdk aws.Config) (_ *postgres.Connector, err error) {
+	settings := postgres.Settings{
 		URL:            database.URL,
 		SecretARN:      database.SecretARN,
 		ConnectTimeout: database.ConnectTimeout,
 		Host:           database.Host,
 		Port:           database.Port,
 		Database:       database.Name,
+		User:           database.User,
 		SSLMode:        database.SSLMode,
-	}, secretsmanager.NewFromConfig(sdk))
+	}
+	if database.IAMAuth {
+		if settings.Sign, err = postgres.RDSSigner(sdk); err != nil {
+			return nil, err
+		}
+	}
+	return postgres.NewConnector(settings, secretsmanager.NewFromConfig(sdk))
 }

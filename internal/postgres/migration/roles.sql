@@ -25,6 +25,7 @@ GRANT UPDATE (retry_at, attempts, last_error, published_at) ON public.outbox TO 
 GRANT INSERT, SELECT (seq) ON public.outbox_failed TO outbox_relay;
 GRANT SELECT (seq, id, times_failed) ON public.outbox_redriven TO outbox_relay;
 GRANT SELECT (topic) ON public.outbox_paused TO outbox_relay;
+GRANT USAGE, SELECT ON SEQUENCE public.outbox_turn TO outbox_relay;
 
 -- The cleanup locks and deletes rows. Locking needs the right to update a column.
 GRANT SELECT (seq, published_at), UPDATE (published_at), DELETE ON public.outbox TO outbox_cleanup;

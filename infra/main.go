@@ -1,0 +1,41 @@
+// Command infra is a CDK app of one stack, which has a relay and nothing else. It
+// reads its settings from the CDK's context and from a file.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"outboxrelay/infra/outboxcdk"
+	"outboxrelay/infra/settings"
+)
+
+func main() {
+	err := run(context.Background(), awscdk.NewApp(nil))
+	jsii.Close()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run synthesizes the stack that the context of the app asks for.
+func run(ctx context.Context, app awscdk.App) error {
+	given, _ := app.Node().GetAllContext(nil).(map[string]any)
+	read, err := settings.Read(given)
+	if err != nil {
+		return fmt.Errorf("the settings are not what they have to be (docs/deployment.md has them all):\n%w", err)
+	}
+	if read.Props.BinaryDir == "" {
+		if read.Props.BinaryDir, err = outboxcdk.Build(ctx, read.Props.Architecture); err != nil {
+			return err
+		}
+	}
+	addStack(app, read) //nolint:contextcheck // a construct has no context
+	app.Synth(nil)
+	return nil
+}

@@ -1,0 +1,38 @@
+package settings
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+
+	"outboxrelay/internal/config"
+)
+
+// others are keys of the functions' environment that are not read by
+// internal/config, but by the libraries that the functions are made of.
+var others = []string{
+	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EVENTBRIDGE", "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+	"AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "GOMEMLIMIT", "PGSSLROOTCERT",
+}
+
+// set sets one setting, or one key of the functions' environment.
+func (s *Settings) set(sections []*flag.FlagSet, key, text string) error {
+	for _, section := range sections {
+		if setting := section.Lookup(key); setting != nil {
+			return setFlag(setting, text)
+		}
+	}
+	if slices.Contains(config.Keys(), key) || slices.Contains(others, key) {
+		s.Props.Environment[key] = text
+		return nil
+	}
+	return fmt.Errorf("%s is no setting%s", key, config.Suggest(key, keys(sections)))
+}
+
+// keys are all that there are; those that are suggested first come first.
+func keys(sections []*flag.FlagSet) (all []string) {
+	for _, section := range sections {
+		section.VisitAll(func(setting *flag.Flag) { all = append(all, setting.Name) })
+	}
+	return slices.Concat(all, config.Keys(), others)
+}

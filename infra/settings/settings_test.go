@@ -1,0 +1,221 @@
+package settings_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"outboxrelay/infra/outboxcdk"
+	"outboxrelay/infra/settings"
+)
+
+const secretArn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop/relay-AbCdEf"
+
+// enough are the least settings.
+func enough() map[string]any {
+	return map[string]any{"databaseSecretArn": secretArn, "eventBus": "orders"}
+}
+
+// file writes a settings file and returns the context that names it.
+func file(t *testing.T, content string) map[string]any {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "prod.json")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return map[string]any{"settings": path}
+}
+
+func TestTwoSettingsAreEnough(t *testing.T) {
+	t.Parallel()
+
+	read, err := settings.Read(enough())
+	require.NoError(t, err)
+	expected := outboxcdk.NewProps()
+	expected.Database.SecretArn, expected.Bus.EventBus = secretArn, "orders"
+	require.Equal(t, expected, read.Props)
+	require.Equal(t, "OutboxRelay", read.StackName)
+}
+
+func TestTheExampleIsValid(t *testing.T) {
+	t.Parallel()
+
+	read, err := settings.Read(map[string]any{"settings": "../settings.example.json"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"subnet-0123456789abcdef0", "subnet-0123456789abcdef1"}, read.Props.Network.SubnetIDs)
+	require.Equal(t, map[string]string{"team": "shop"}, read.Tags)
+}
+
+func TestSettingsHaveTheFormsOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+
+	context := enough()
+	maps.Copy(context, map[string]any{
+		"relayMemoryMb": "512", "relayEvery": "5m", "scheduled": "false", "topics": "billing, audit", "tags": "team=shop,env=prod",
+		"RELAY_BATCH_SIZE": "100", "migrateSecretArn": secretArn, "stackName": "Shop",
+	})
+	read, err := settings.Read(context)
+	require.NoError(t, err)
+	require.Equal(t, 512, read.Props.Relay.MemoryMB)
+	require.Equal(t, 5*time.Minute, read.Props.Relay.Every)
+	require.False(t, read.Props.Scheduled)
+	require.Equal(t, []string{"billing", "audit"}, read.Props.Bus.Topics)
+	require.Equal(t, map[string]string{"team": "shop", "env": "prod"}, read.Tags)
+	require.Equal(t, map[string]string{"RELAY_BATCH_SIZE": "100"}, read.Props.Environment)
+	require.Equal(t, map[string]string{"migrate": secretArn}, read.Props.Database.Secrets)
+	require.Equal(t, "Shop", read.StackName)
+}
+
+func TestSettingsHaveTheFormsOfJSON(t *testing.T) {
+	t.Parallel()
+
+	context := file(t, `{"relayMemoryMb": 512, "relayEvery": "5m", "scheduled": false, "topics": ["billing", "audit"],
+		"tags": {"team": "shop"}, "RELAY_BATCH_SIZE": 100, "databaseSecretArn": "`+secretArn+`", "eventBus": "orders"}`)
+	read, err := settings.Read(context)
+	require.NoError(t, err)
+	require.Equal(t, 512, read.Props.Relay.MemoryMB)
+	require.Equal(t, 5*time.Minute, read.Props.Relay.Every)
+	require.False(t, read.Props.Scheduled)
+	require.Equal(t, []string{"billing", "audit"}, read.Props.Bus.Topics)
+	require.Equal(t, map[string]string{"team": "shop"}, read.Tags)
+	require.Equal(t, map[string]string{"RELAY_BATCH_SIZE": "100"}, read.Props.Environment)
+
+	context = enough()
+	context["relayMemoryMb"], context["scheduled"], context["topics"] = 512.0, false, []any{"billing"} // of cdk.json
+	read, err = settings.Read(context)
+	require.NoError(t, err)
+	require.Equal(t, 512, read.Props.Relay.MemoryMB)
+	require.Equal(t, []string{"billing"}, read.Props.Bus.Topics)
+}
+
+func TestTheCommandLineBeatsTheFile(t *testing.T) {
+	t.Parallel()
+
+	context := file(t, `{"databaseSecretArn": "`+secretArn+`", "eventBus": "orders", "relayMemoryMb": 512}`)
+	context["eventBus"] = "billing"
+	read, err := settings.Read(context)
+	require.NoError(t, err)
+	require.Equal(t, "billing", read.Props.Bus.EventBus)
+	require.Equal(t, 512, read.Props.Relay.MemoryMB)
+}
+
+func TestLeavesWhatIsTheCDKsAlone(t *testing.T) {
+	t.Parallel()
+
+	context := enough()
+	for _, key := range []string{
+		"@aws-cdk/core:target-partitions", "aws:cdk:version-reporting", "vpc-provider:account=1:region=eu-west-1", "cdk-migrate", "cli-telemetry",
+	} {
+		context[key] = map[string]any{"any": nil}
+	}
+	_, err := settings.Read(context)
+	require.NoError(t, err)
+}
+
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+
+	for given, problem := range map[string]string{
+		"databaseSecret=" + secretArn: "databaseSecret is no setting: did you mean databaseSecretArn?",
+		"eventbus=orders":             "eventbus is no setting: did you mean eventBus?",
+		"RELAY_BATCHSIZE=1":           "RELAY_BATCHSIZE is no setting: did you mean RELAY_BATCH_SIZE?",
+		"PGHOSTADDR=1":                "PGHOSTADDR is no setting",
+		"relayMemoryMb=much":          `relayMemoryMb is "much": expected a whole number`,
+		"scheduled=yes":               `scheduled is "yes": expected true or false`,
+		"relayEvery=5":                `relayEvery is "5": expected a duration with its unit (s, m, h)`,
+		"topics=[1]":                  `topics is "[1]": expected a list`,
+		"tags=team":                   `tags is "team": expected key=text,...`,
+		"stackName=1":                 `stackName is "1": expected a letter`,
+		"relayParallel=0":             "relayParallel is 0: expected from 1 to 64",
+		"RELAY_BATCH_SIZE=0":          `RELAY_BATCH_SIZE is "0": expected a whole number from 1 to 10000`,
+	} {
+		t.Run(given, func(t *testing.T) {
+			t.Parallel()
+
+			context := enough()
+			key, text, _ := strings.Cut(given, "=")
+			context[key] = text
+			_, err := settings.Read(context)
+			require.ErrorContains(t, err, problem)
+			require.Len(t, strings.Split(err.Error(), "\n"), 1, "one problem")
+		})
+	}
+}
+
+func TestNamesWhatIsMissingAndAllThatIsWrongAtOnce(t *testing.T) {
+	t.Parallel()
+
+	_, err := settings.Read(map[string]any{"relayEvery": "5", "egress": "nat", "bus": "orders"})
+	for _, problem := range []string{"relayEvery is", "egress is set", "bus is no setting", "databaseSecretArn is not set", "eventBus is not set"} {
+		require.ErrorContains(t, err, problem)
+	}
+}
+
+func TestNamesWhereAFileIsWrong(t *testing.T) {
+	t.Parallel()
+
+	for content, problem := range map[string]string{
+		"{\n\"eventBus\": orders}":      "prod.json is no JSON object, at line 2",
+		"[]":                            "prod.json is no JSON object, at line 1",
+		"{}\n{}":                        "prod.json goes on after its JSON object",
+		`{"eventBus": null}`:            "prod.json: eventBus is null: expected a value",
+		"{\"eventBus\": \"orders\"\n\n": "prod.json is no JSON object, at line 3",
+	} {
+		_, err := settings.Read(file(t, content))
+		require.ErrorContains(t, err, problem)
+	}
+	_, err := settings.Read(map[string]any{"settings": "nowhere.json"})
+	require.ErrorContains(t, err, "open nowhere.json")
+}
+
+// Each setting of the table can be given, and does something.
+func TestEverySettingIsReadIntoTheProps(t *testing.T) {
+	t.Parallel()
+
+	defaults, _ := settings.Read(enough())
+	for _, row := range rows() {
+		context := enough()
+		for _, sample := range []string{"7", "7m", "seven=seven", "true", "false", "seven"} {
+			context[row] = sample
+			read, _ := settings.Read(context)
+			if !reflect.DeepEqual(defaults, read) {
+				delete(context, row)
+				break
+			}
+		}
+		require.NotContains(t, context, row)
+	}
+}
+
+// rows are the settings of the table.
+func rows() (keys []string) {
+	for line := range strings.SplitSeq(settings.Table(), "\n") {
+		if key, ok := strings.CutPrefix(line, "| `"); ok {
+			key, _, _ = strings.Cut(key, "`")
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func TestTheDocumentationHasAllSettings(t *testing.T) {
+	t.Parallel()
+
+	content, err := os.ReadFile("../../docs/deployment.md")
+	require.NoError(t, err)
+	documented, err := settings.Document(string(content))
+	require.NoError(t, err)
+	require.Equal(t, documented, string(content), "run make settings")
+	require.Greater(t, len(rows()), 50)
+}
+
+func TestADocumentWithoutMarkersIsLeftAlone(t *testing.T) {
+	t.Parallel()
+
+	_, err := settings.Document("# Deployment\n")
+	require.ErrorContains(t, err, "no markers")
+}

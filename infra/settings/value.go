@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// list is a list of texts: as JSON, or with commas in between.
+type list struct{ texts *[]string }
+
+// String has commas in between.
+func (l list) String() string {
+	if l.texts == nil {
+		return ""
+	}
+	return strings.Join(*l.texts, ",")
+}
+
+// Set takes both forms.
+func (l list) Set(text string) error {
+	if strings.HasPrefix(text, "[") {
+		return json.Unmarshal([]byte(text), l.texts)
+	}
+	*l.texts = nil
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*l.texts = append(*l.texts, part)
+		}
+	}
+	return nil
+}
+
+// pairs are texts by keys: as a JSON object, or as key=text with commas in between.
+type pairs struct{ texts *map[string]string }
+
+// String is for the default, which is none.
+func (p pairs) String() string { return "" }
+
+// Set takes both forms.
+func (p pairs) Set(text string) error {
+	if strings.HasPrefix(text, "{") {
+		return json.Unmarshal([]byte(text), p.texts)
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return errors.New("no =")
+		}
+		(*p.texts)[strings.TrimSpace(key)] = strings.TrimSpace(value)
+	}
+	return nil
+}
+
+// member is one text of a map.
+type member struct {
+	texts *map[string]string
+	key   string
+}
+
+// String is for the default, which is none.
+func (m member) String() string { return "" }
+
+// Set makes the map where there is none.
+func (m member) Set(text string) error {
+	if text == "" {
+		return nil
+	}
+	if *m.texts == nil {
+		*m.texts = map[string]string{}
+	}
+	(*m.texts)[m.key] = text
+	return nil
+}
+
+// kind says what a setting takes, in the words of an error.
+func kind(value flag.Value) string {
+	switch value.(type) {
+	case list:
+		return "a list"
+	case pairs:
+		return "key=text,..."
+	}
+	if getter, ok := value.(flag.Getter); ok {
+		switch getter.Get().(type) {
+		case int:
+			return "a whole number"
+		case bool:
+			return "true or false"
+		case time.Duration:
+			return "a duration with its unit (s, m, h)"
+		}
+	}
+	return "a text"
+}
+
+// setFlag says what was expected instead, and leaves the default where it was: a
+// number that is none is not to be complained of for being 0.
+func setFlag(setting *flag.Flag, text string) error {
+	if err := setting.Value.Set(text); err != nil {
+		_ = setting.Value.Set(setting.DefValue)
+		return fmt.Errorf("%s is %q: expected %s", setting.Name, text, kind(setting.Value))
+	}
+	return nil
+}

@@ -31,7 +31,7 @@ func TestTheExampleIsSynthesizedWithFunctionsThatAreBuiltFromSource(t *testing.T
 	require.NoError(t, err)
 	var template struct{ Outputs, Resources map[string]any }
 	require.NoError(t, json.Unmarshal(content, &template))
-	for _, output := range []string{"AdminFunction", "RelayFunction", "MigrateFunction", "EventBusName", "UndeliveredQueue"} {
+	for _, output := range []string{"AdminFunction", "RelayFunction", "MigrateFunction", "EventBusName", "AlarmTopic", "Dashboard", "UndeliveredQueue"} {
 		require.Contains(t, template.Outputs, output)
 	}
 	binaries, err := filepath.Glob(filepath.Join(dir, "asset.*", "bootstrap"))

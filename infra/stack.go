@@ -50,6 +50,8 @@ func addOutputs(stack awscdk.Stack, relay *outboxcdk.OutboxRelay) {
 	output("LagFunction", "Measures the lag", relay.Lag.FunctionName())
 	output("MigrateFunction", "Makes and upgrades the tables", relay.Migrate.FunctionName())
 	output("EventBusName", "Where events without a topic go", relay.EventBus.EventBusName())
+	output("AlarmTopic", "Told when an alarm rings", relay.Topic.TopicArn())
+	output("Dashboard", "How the outbox is", relay.Dashboard.DashboardName())
 	output("FailedInvocationsQueue", "Invocations that ended in an error or were dropped", relay.FailedInvocations.QueueUrl())
 	output("UndeliveredQueue", "Invocations that the schedules could not deliver", relay.Undelivered.QueueUrl())
 }

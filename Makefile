@@ -117,6 +117,10 @@ deploy: infra/node_modules/.package-lock.json ## Deploy the stack: SETTINGS=prod
 destroy: infra/node_modules/.package-lock.json ## Delete the stack; SETTINGS and ARGS as for deploy
 	$(CDK) destroy $(CDK_ARGS)
 
+.PHONY: e2e
+e2e: infra/node_modules/.package-lock.json ## Deploy into an emulator of AWS on this machine, deliver events, destroy
+	cd infra && go run ./e2e
+
 .PHONY: bench
 bench: ## Run the benchmarks; BENCH narrows them down
 	cd internal/bench && go run . $(BENCH)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,9 +22,6 @@ const (
 	// busLatency is what a PutEvents call takes in the same Region, roughly.
 	busLatency = 10 * time.Millisecond
 )
-
-//go:embed sql/owner.sql
-var ownerSQL string
 
 //go:embed sql/shop.sql
 var shopSQL string
@@ -81,22 +77,8 @@ func (s *stage) startDatabase(ctx context.Context) (err error) {
 	if s.database, err = s.server.CreateDatabase(ctx, ""); err != nil {
 		return err
 	}
-	s.owner, err = addOwner(ctx, s.database)
+	s.owner, err = s.database.AddOwner(ctx)
 	return err
-}
-
-// addOwner gives a database an owner who is no superuser: it may make roles, and
-// pass on the right to see the transactions of others.
-func addOwner(ctx context.Context, database *postgrestest.Database) (postgrestest.Login, error) {
-	owner, err := database.AddLogin(ctx)
-	if err != nil {
-		return postgrestest.Login{}, err
-	}
-	err = execute(ctx, database.URL(), strings.NewReplacer("<owner>", owner.Name, "<database>", database.Name).Replace(ownerSQL))
-	if err != nil {
-		return postgrestest.Login{}, fmt.Errorf("give the database an owner: %w", err)
-	}
-	return owner, nil
 }
 
 // migrate runs the function migrate as the database's owner.

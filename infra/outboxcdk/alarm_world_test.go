@@ -115,7 +115,10 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 		m.dropped(function, start.Add(time.Minute))
 	case delayed:
 		m.put(lambda(function, "Throttles"), start, start, 1)
-		m.invocation(function, start.Add(30*time.Second), end.Add(30*time.Second), 0)
+		m.invocation(function, start.Add(50*time.Second), end.Add(50*time.Second), 0)
+		if function == "Lag" {
+			m.measured(end.Add(50*time.Second), now.measured)
+		}
 	case disabled:
 		m.dropped(function, start)
 	case off:
@@ -130,7 +133,11 @@ type writer struct {
 }
 
 func (m writer) put(metric cloudwatchtest.Metric, stamped, written time.Time, value float64) {
-	m.metrics.Put(metric, stamped, written.Add(time.Duration(m.random.Int64N(int64(m.late)+1))), value)
+	visible := written
+	if m.random.IntN(2) == 0 {
+		visible = written.Add(m.late)
+	}
+	m.metrics.Put(metric, stamped, visible, value)
 }
 
 // invocation is written when a run ends, and stamped with the time at which it

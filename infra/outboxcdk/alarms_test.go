@@ -177,3 +177,18 @@ aws logs tail --since 15m --format short aws lambda get-function-configuration -
 		require.Contains(t, string(stack), `output("`+name+`"`, name)
 	}
 }
+
+// Heartbeats fill what is missing. Should CloudWatch have nothing to fill, as of a
+// metric that never was, they have to ring all the same.
+func TestMissingDataIsBreachingForHeartbeatsAndForNothingElse(t *testing.T) {
+	for _, alarm := range minimal(t).resources("AWS::CloudWatch::Alarm") {
+		expected := "notBreaching" // of what AWS writes only where there is something to count
+		switch {
+		case construct(alarm.id) == "LagMissing" || construct(alarm.id) == "RelayNotInvoked":
+			expected = "breaching"
+		case alarm.properties["Namespace"] == "OutboxRelay":
+			expected = "ignore" // until it is measured again
+		}
+		require.Equal(t, expected, alarm.properties["TreatMissingData"], alarm.id)
+	}
+}

@@ -103,6 +103,10 @@ synth: infra/node_modules/.package-lock.json ## Synthesize the stack into infra/
 settings: ## Write the table of all settings into docs/deployment.md
 	cd infra && go run ./settings/table ../docs/deployment.md
 
+.PHONY: picture
+picture: ## Draw docs/dashboard.svg: what the dashboard of the stack looks like
+	cd infra && go test -count=1 -run TestThePictureInTheDocsIsTheDashboard ./outboxcdk -update
+
 .PHONY: diff deploy destroy
 diff: infra/node_modules/.package-lock.json ## Show what a deployment would change; SETTINGS and ARGS as for deploy
 	$(CDK) diff $(CDK_ARGS)

@@ -2,11 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -34,15 +31,37 @@ func TestTheExampleIsSynthesizedWithFunctionsThatAreBuiltFromSource(t *testing.T
 	require.NoError(t, err)
 	var template struct{ Outputs, Resources map[string]any }
 	require.NoError(t, json.Unmarshal(content, &template))
-	for _, output := range []string{"AdminFunction", "RelayFunction", "MigrateFunction", "EventBusName", "UndeliveredQueue"} {
+	for _, output := range []string{"AdminFunction", "RelayFunction", "MigrateFunction", "EventBusName", "AlarmTopic", "Dashboard", "UndeliveredQueue"} {
 		require.Contains(t, template.Outputs, output)
 	}
 	binaries, err := filepath.Glob(filepath.Join(dir, "asset.*", "bootstrap"))
 	require.NoError(t, err)
 	require.Len(t, binaries, 5)
-	require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(template.Resources)), func(id string) bool {
-		return strings.HasPrefix(id, "OutboxRelay")
-	}))
+}
+
+func TestNoLogIsKeptForEver(t *testing.T) {
+	dir, err := synthesize(t, map[string]any{"settings": "settings.example.json"})
+	require.NoError(t, err)
+	content, err := os.ReadFile(filepath.Join(dir, "OutboxRelay.template.json"))
+	require.NoError(t, err)
+	var template struct {
+		Resources map[string]struct {
+			Type       string
+			Properties struct {
+				LoggingConfig   struct{ LogGroup struct{ Ref string } }
+				RetentionInDays int
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(content, &template))
+	functions := 0
+	for id, resource := range template.Resources {
+		if resource.Type == "AWS::Lambda::Function" {
+			functions++
+			require.Positive(t, template.Resources[resource.Properties.LoggingConfig.LogGroup.Ref].Properties.RetentionInDays, id)
+		}
+	}
+	require.Equal(t, 6, functions, "with the CDK's own")
 }
 
 func TestWrongSettingsAreAnErrorBeforeAnythingIsSynthesized(t *testing.T) {

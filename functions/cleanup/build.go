@@ -56,7 +56,7 @@ func cleanerConfig(settings config.Cleanup) outbox.CleanerConfig {
 // emit tells CloudWatch what a run did, also when that is nothing.
 func (f *function) emit(ctx context.Context, at time.Time, report outbox.CleanupReport) {
 	rows := float64(report.Deleted + report.DeletedFailed)
-	if err := f.emitter.Emit(at, emf.One("RowsDeleted", emf.Count, rows)); err != nil {
+	if err := f.emitter.Emit(at, emf.One(emf.RowsDeleted, emf.Count, rows)); err != nil {
 		f.log.ErrorContext(ctx, "metrics could not be written", "error", err)
 	}
 }

@@ -12,11 +12,11 @@ import (
 // also when there is nothing to report.
 func metrics(report outbox.Report) []emf.Metric {
 	return []emf.Metric{
-		emf.One("EventsPublished", emf.Count, float64(report.Published)),
-		emf.One("EventsFailed", emf.Count, float64(report.Failed)),
-		emf.One("EventsDeferred", emf.Count, float64(report.Deferred)),
-		{Name: "PublishLatency", Unit: emf.Milliseconds, Values: spread(report.Latencies)},
-		{Name: "BatchDuration", Unit: emf.Milliseconds, Values: spread(report.BatchDurations)},
+		emf.One(emf.EventsPublished, emf.Count, float64(report.Published)),
+		emf.One(emf.EventsFailed, emf.Count, float64(report.Failed)),
+		emf.One(emf.EventsDeferred, emf.Count, float64(report.Deferred)),
+		{Name: emf.PublishLatency, Unit: emf.Milliseconds, Values: spread(report.Latencies)},
+		{Name: emf.BatchDuration, Unit: emf.Milliseconds, Values: spread(report.BatchDurations)},
 	}
 }
 

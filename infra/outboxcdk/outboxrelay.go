@@ -1,10 +1,12 @@
 package outboxcdk
 
 import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -30,6 +32,14 @@ type OutboxRelay struct {
 	// EventBus is the bus of rows without topic.
 	EventBus awsevents.IEventBus
 
+	// Topic is told when an alarm rings and when it is over.
+	Topic awssns.ITopic
+	// Alarms are all of them. Unhealthy rings while any of them does, and tells
+	// nobody.
+	Alarms    []awscloudwatch.Alarm
+	Unhealthy awscloudwatch.CompositeAlarm
+	Dashboard awscloudwatch.Dashboard
+
 	props   Props // complete: all that is derived is set
 	network network
 
@@ -52,5 +62,7 @@ func NewOutboxRelay(scope constructs.Construct, id string, props Props) *OutboxR
 	r.addFunctions()
 	r.addSchedules()
 	r.addMigration()
+	r.addAlarms()
+	r.addDashboard()
 	return r
 }

@@ -72,6 +72,9 @@ func TestSchedulesMayInvokeExactlyTheirFunctions(t *testing.T) {
 			"Action": "sqs:SendMessage", "Effect": "Allow", "Resource": variant.withPrefix(t, "AWS::SQS::Queue", "OutboxUndelivered").arn(),
 		}, at(role.properties, "Policies", 1, "PolicyDocument", "Statement", 0), name)
 		require.Nil(t, at(role.properties, "Policies", 2), name)
+		for _, policy := range variant.resources("AWS::IAM::Policy") {
+			require.NotContains(t, text(t, policy.properties["Roles"]), role.id, "%s: nothing is added to it", name)
+		}
 	}
 }
 

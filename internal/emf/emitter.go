@@ -38,12 +38,11 @@ const (
 	maxValues  = 100 // of one metric in one line
 	maxMetrics = 100 // in one line
 
-	dimension = "Outbox"
-	level     = "FATAL"
+	level = "FATAL"
 )
 
 // reserved are the members of a line that are no metrics.
-var reserved = []string{"_aws", "level", dimension}
+var reserved = []string{"_aws", "level", Dimension}
 
 // Metric is a number, or several that were measured since the last call.
 type Metric struct {
@@ -139,7 +138,7 @@ type definition struct {
 }
 
 func (e *Emitter) write(at time.Time, metrics []Metric) error {
-	root := map[string]any{"level": level, dimension: e.outbox}
+	root := map[string]any{"level": level, Dimension: e.outbox}
 	definitions := make([]definition, 0, len(metrics))
 	for _, metric := range metrics {
 		definitions = append(definitions, definition{metric.Name, metric.Unit})
@@ -147,7 +146,7 @@ func (e *Emitter) write(at time.Time, metrics []Metric) error {
 	}
 	root["_aws"] = metadata{
 		Timestamp:         at.UnixMilli(),
-		CloudWatchMetrics: []directive{{e.namespace, [][]string{{dimension}}, definitions}},
+		CloudWatchMetrics: []directive{{e.namespace, [][]string{{Dimension}}, definitions}},
 	}
 	line, err := json.Marshal(root)
 	if err != nil {

@@ -198,6 +198,9 @@ func (a *Admin) with(ctx context.Context, act func(context.Context, AdminSession
 			errors.New("the function's time is used up: give it a longer timeout"))
 		defer cancel()
 	}
+	if bounded.Err() != nil {
+		return context.Cause(bounded)
+	}
 	session, err := a.store.Connect(bounded)
 	if err != nil {
 		return err

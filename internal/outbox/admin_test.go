@@ -214,6 +214,19 @@ func TestAnActionEndsBeforeItsDeadline(t *testing.T) {
 	})
 }
 
+func TestAnActionWithoutTimeReachesNothing(t *testing.T) {
+	t.Parallel()
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	store := &fakeAdmin{}
+
+	_, err := outbox.NewAdmin(store, nil).List(ctx, everyFailed)
+
+	require.EqualError(t, err, "the function's time is used up: give it a longer timeout")
+	require.Zero(t, store.connected)
+}
+
 func TestStatusPutsTheLagBesideThePausesAndCodes(t *testing.T) {
 	t.Parallel()
 

@@ -168,8 +168,6 @@ func (s *adminSession) runWithin(ctx context.Context, limit time.Duration, p *pi
 	err := s.link.runWithin(ctx, limit, p)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case lockNotAvailable:
-			return fmt.Errorf("%w; another invocation of admin or cleanup is at the same rows: try again", err)
 		case checkViolation:
 			return fmt.Errorf("%w; a constraint or the lack of a partition for its created_at keeps an event out: make a place for it or leave it out", err)
 		case noConflictTarget:

@@ -113,7 +113,7 @@ func TestTheStatementsForAnOperatorCanBeRun(t *testing.T) {
 	db.failed(t, 2)
 	db.Exec(t, "UPDATE outbox_failed SET error_code = 'NotAuthorizedForSourceException' WHERE seq = 2")
 
-	document.run(t, postgrestest.Connect(t, db.asAdmin(t).login.URL), "Events do not arrive")
+	document.run(t, postgrestest.Connect(t, db.asAdmin(t).login.URL), "Events do not arrive", "A transaction stays open")
 	document.run(t, db.Conn(t), "Events have failed")
 
 	require.Equal(t, "shop", db.text(t, "SELECT string_agg(source, ' ') FROM outbox_failed"))

@@ -48,6 +48,7 @@ func newIAM(t *testing.T) *iam {
 			i.asked = append(i.asked, endpoint+" "+user)
 			token := fmt.Sprintf("%s?Action=connect&DBUser=%s&X-Amz-Signature=%d", endpoint, user, len(i.asked))
 			if len(i.asked) > i.deny {
+				//nolint:contextcheck // it is the test's, which the connection's ends before
 				db.Exec(t, fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'", i.login.Name, token))
 			}
 			return token, i.refused

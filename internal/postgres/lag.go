@@ -113,7 +113,10 @@ func (s *LagStore) add(p *pipeline, scan outbox.LagScan, limit time.Duration) *o
 	}, s.queries.published, timeParam(scan.PublishedSince))
 	next(step{
 		name: "count dead rows",
-		row:  func(r row) error { measured.DeadRows, filtered = r.int8(0), r.bool(1); return nil },
+		row: func(r row) error {
+			measured.DeadRows, filtered = r.int8(0), r.bool(1)
+			return requireVisible(r.bool(2), s.config.Table)
+		},
 	}, s.queries.dead, textParam(s.config.Table.String()))
 	next(step{
 		name: "find the oldest transaction",
@@ -121,6 +124,15 @@ func (s *LagStore) add(p *pipeline, scan outbox.LagScan, limit time.Duration) *o
 	}, s.queries.transactions)
 	p.add(commit(nil), "COMMIT")
 	return measured
+}
+
+// requireVisible refuses to measure what nobody could see to stand still.
+func requireVisible(hidden bool, table Table) error {
+	if !hidden {
+		return nil
+	}
+	return fmt.Errorf("row-level security hides all rows of %s from this user: "+
+		"give the roles of the functions a policy that shows them all, for the relay sees no more than this", table)
 }
 
 func pending(measured *outbox.Measurement, r row) {

@@ -50,7 +50,7 @@ func NewMigrator(connect func(context.Context) (*pgx.Conn, error), config Migrat
 }
 
 // Run migrates. What it has changed is told beside an error too. It is an error
-// when the tables are of a version that this program does not know, and when an
+// when the tables are of a newer version that does not serve this program, and when an
 // application's own table or view lacks what the functions need: then nothing
 // was changed.
 func (m *Migrator) Run(ctx context.Context) (Migrated, error) {
@@ -94,6 +94,9 @@ func (r *migrateRun) migrate(ctx context.Context) error {
 	if err := r.check(found); err != nil {
 		return err
 	}
+	if found.version > len(migrations) {
+		return r.leave(ctx, found)
+	}
 	if err := r.tables(ctx, found); err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func (r *migrateRun) migrate(ctx context.Context) error {
 // check refuses what cannot be migrated before anything is changed.
 func (r *migrateRun) check(found relation) error {
 	switch {
-	case found.version > len(migrations):
+	case found.serves > len(migrations):
 		return fmt.Errorf("the tables of %s have version %d, this program knows versions up to %d: "+
 			"they were migrated by a newer release, deploy that one", r.table, found.version, len(migrations))
 	case !found.exists() && found.version > 0:
@@ -122,6 +125,17 @@ func (r *migrateRun) check(found relation) error {
 			"unset PARTITION_INTERVAL, or let migrate create the table", r.table, found, byCreatedAt)
 	}
 	return r.checkColumns(found)
+}
+
+// leave changes nothing about tables of a newer version that serve this program's
+// functions too: a deployment was rolled back to them after it had migrated.
+func (r *migrateRun) leave(ctx context.Context, found relation) error {
+	r.log.WarnContext(ctx, "the tables are of a newer version and left as they are, which serves these functions too",
+		"version", found.version, "known", len(migrations))
+	if r.config.Interval != "" {
+		return r.partitions(ctx)
+	}
+	return nil
 }
 
 // tables applies the migrations that are missing, with the grants, in one

@@ -46,6 +46,7 @@ type relation struct {
 
 	companions map[string]relation // those that are there, by suffix
 	version    int                 // of the tables; 0: they were not made by migrate or make schema
+	serves     int                 // the oldest version of the functions that these can work with
 	adopted    bool                // it is the application's
 }
 
@@ -91,7 +92,7 @@ func (r *migrateRun) inspect(ctx context.Context) (found relation, err error) {
 	if _, ok := found.companions["_schema"]; !ok {
 		return found, nil
 	}
-	err = r.conn.QueryRow(ctx, r.table.rename(versionSQL)).Scan(&found.version, &found.adopted)
+	err = r.conn.QueryRow(ctx, r.table.rename(versionSQL)).Scan(&found.version, &found.serves, &found.adopted)
 	if err != nil {
 		return relation{}, fmt.Errorf("read the version in %s: %w", r.table.companion("_schema"), err)
 	}

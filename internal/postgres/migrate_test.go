@@ -229,10 +229,33 @@ func TestRefusesTablesOfANewerVersion(t *testing.T) {
 
 	db := newOwned(t)
 	db.migrate(t)
-	db.exec(t, "INSERT INTO outbox_schema (version) VALUES (4); DROP INDEX outbox_published")
+	db.exec(t, "DROP INDEX outbox_published")
+	for _, serves := range []string{"null", "4"} {
+		db.exec(t, "INSERT INTO outbox_schema (version, serves) VALUES (4, "+serves+") ON CONFLICT (version) DO UPDATE SET serves = excluded.serves")
+		require.Contains(t, db.refuse(t, postgres.MigrateConfig{}),
+			`the tables of "public"."outbox" have version 4, this program knows versions up to 3: they were migrated by a newer release`)
+	}
+}
 
-	require.Contains(t, db.refuse(t, postgres.MigrateConfig{}),
-		`the tables of "public"."outbox" have version 4, this program knows versions up to 3: they were migrated by a newer release`)
+// A deployment that fails after it has migrated is rolled back, which runs the
+// older migrate again.
+func TestLeavesTablesOfANewerVersionThatServesItToo(t *testing.T) {
+	t.Parallel()
+
+	db := newOwned(t)
+	partitions := postgres.MigrateConfig{Interval: "day", Ahead: 1}
+	_, err := db.run(t.Context(), partitions)
+	require.NoError(t, err)
+	db.exec(t, "INSERT INTO outbox_schema (version, serves) VALUES (4, 4), (5, 3); DROP INDEX outbox_published")
+	before := db.catalogue(t)
+
+	require.Equal(t, postgres.Migrated{From: 5, To: 5}, db.migrate(t))
+	requireSame(t, before, db.catalogue(t))
+
+	partitions.Ahead = 3
+	done, err := db.run(t.Context(), partitions)
+	require.NoError(t, err)
+	require.Len(t, done.Created, 2, "partitions are looked after")
 }
 
 func TestRefusesCompanionsWithoutTheirOutbox(t *testing.T) {

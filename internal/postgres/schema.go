@@ -27,6 +27,7 @@ type migration struct {
 	outbox string // what it does to the outbox itself; left out where that is the application's
 	others string // what it does to its companions
 	revoke bool   // the functions' roles may do less than before
+	serves int    // the oldest version of the functions that can still work; 0: none but its own
 }
 
 // migrations in the order in which they are applied; the first makes version 1.
@@ -35,7 +36,7 @@ type migration struct {
 var migrations = []migration{
 	{name: "0001_tables", outbox: outboxSQL, others: companionsSQL},
 	{name: "0002_redriven", others: redrivenSQL, revoke: true},
-	{name: "0003_turn", others: turnSQL},
+	{name: "0003_turn", others: turnSQL, serves: 2},
 }
 
 // Schema returns the SQL script that creates the tables of an empty database,
@@ -58,5 +59,8 @@ func Schema(table Table) string {
 }
 
 func setVersion(table Table, version int) string {
+	if serves := migrations[version-1].serves; serves > 0 {
+		return fmt.Sprintf("INSERT INTO %s (version, serves) VALUES (%d, %d);", table.companion("_schema"), version, serves)
+	}
 	return fmt.Sprintf("INSERT INTO %s (version) VALUES (%d);", table.companion("_schema"), version)
 }

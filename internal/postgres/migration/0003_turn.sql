@@ -1,3 +1,7 @@
+-- The oldest version of the functions that tables of this one still serve; null:
+-- only its own. A deployment that is rolled back runs the older functions on them.
+ALTER TABLE public.outbox_schema ADD COLUMN IF NOT EXISTS serves int;
+
 -- The number of the run of the relay that was the last to begin polling; an older
 -- run ends when it sees a newer one's. A sequence has no dead rows, and others see
 -- at once what was taken.

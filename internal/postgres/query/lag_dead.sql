@@ -3,8 +3,8 @@
 --
 -- $1 text the outbox, as SQL writes its name
 --
--- It also tells whether row-level security decides which rows this user sees at
--- all: without a policy it is none, and an outbox that stands still looks empty.
+-- It also tells whether row-level security decides which rows this user sees, and
+-- whether no policy lets it see any: an outbox that stands still would look empty.
 --
 -- The view pg_stat_all_tables would compute the counters of every table of the
 -- database; the function behind it is asked for ours only. A standby counts none.
@@ -30,5 +30,14 @@ WITH RECURSIVE beneath AS (
          ) AS n
 )
 SELECT coalesce(sum(pg_catalog.pg_stat_get_dead_tuples(relation)), 0)::bigint AS dead_rows,
-       pg_catalog.row_security_active($1::text::regclass) AS filtered
+       pg_catalog.row_security_active($1::text::regclass) AS filtered,
+       pg_catalog.row_security_active($1::text::regclass) AND NOT EXISTS (
+           SELECT
+           FROM pg_catalog.pg_policy AS p
+           CROSS JOIN LATERAL unnest(p.polroles) AS member(of)
+           WHERE p.polrelid = $1::text::regclass
+             AND p.polpermissive
+             AND p.polcmd IN ('r', '*')
+             AND (member.of = 0 OR pg_catalog.pg_has_role(member.of, 'USAGE'))
+       ) AS hidden
 FROM beneath

@@ -1,0 +1,194 @@
+package outboxcdk
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"outboxrelay/internal/emf"
+)
+
+const (
+	// pauseMax is how long a pause may keep events back before somebody is reminded.
+	pauseMax = time.Hour
+	// transactionMax is how long a transaction may be open.
+	transactionMax = time.Hour
+	// retainedMax is how long events may outlive CLEANUP_RETENTION.
+	retainedMax = 24 * time.Hour
+)
+
+// lagAlarms are about events that do not arrive.
+func (r *OutboxRelay) lagAlarms() []alarm {
+	window, threshold := measured(r.props.Lag), r.props.Alarms.Lag
+	high := alarm{
+		id: "LagHigh", window: window, missing: quietIsNoNews,
+		metric: r.own(emf.OldestUnpublishedAge, maximum, window.period), threshold: threshold.Seconds(),
+		meaning: "events have been waiting for more than " + spoken(threshold),
+		first:   `invoke admin with {"action": "status"}, and read in the relay's log how its last runs ended`,
+		section: "events-do-not-arrive",
+	}
+	if !r.props.Scheduled { // nothing is invoked, and heartbeats would ring for ever
+		return []alarm{high}
+	}
+	return []alarm{high, r.lagMissing(), r.relayNotInvoked()}
+}
+
+// lagMissing and relayNotInvoked fill what is missing. An alarm on the bare metric
+// would first use up what CloudWatch finds further back, and how far back it looks
+// is not documented. Should there be nothing that could be filled, missing data is
+// breaching.
+func (r *OutboxRelay) lagMissing() alarm {
+	window := measuring(r.props.Lag)
+	age := r.own(emf.OldestUnpublishedAge, maximum, window.period)
+	return alarm{
+		id: "LagMissing", window: window, below: true, threshold: 0, missing: quietIsWrong,
+		metric:  math("FILL(age, -1)", window.period, map[string]awscloudwatch.IMetric{"age": age}),
+		meaning: "nobody measures whether events arrive",
+		first:   "read in the log of lag how its last runs ended; if there are none, look at its schedule",
+		section: "the-lag-is-not-measured",
+	}
+}
+
+func (r *OutboxRelay) relayNotInvoked() alarm {
+	window := invoked(r.props.Relay.Function)
+	invocations := ofFunction(r.Relay, "Invocations", sum, window.period)
+	return alarm{
+		id: "RelayNotInvoked", window: window, below: true, threshold: 1, missing: quietIsWrong,
+		metric:  math("FILL(invocations, 0)", window.period, map[string]awscloudwatch.IMetric{"invocations": invocations}),
+		meaning: "the relay does not run",
+		first:   "see whether its schedule is there and enabled, and whether its function has concurrency left",
+		section: "the-relay-is-not-invoked",
+	}
+}
+
+// errorAlarms are about runs that end in an error. Whoever invokes admin sees its
+// error, and needs no alarm.
+func (r *OutboxRelay) errorAlarms() []alarm {
+	migrate := r.errors("MigrateErrors", r.Migrate, once(r.props.Migrate.Function))
+	migrate.meaning, migrate.section = "migrate has failed", "migrate-fails"
+	relay := r.errors("RelayErrors", r.Relay, repeated(r.props.Relay.Function))
+	relay.meaning, relay.section = "the relay fails", "the-relay-fails"
+	lag := r.errors("LagErrors", r.Lag, repeated(r.props.Lag))
+	lag.meaning, lag.section = "the lag cannot be measured", "the-lag-is-not-measured"
+	cleanup := r.errors("CleanupErrors", r.Cleanup, repeated(r.props.Cleanup))
+	cleanup.meaning, cleanup.section = "the cleanup fails", "the-cleanup-fails"
+	return []alarm{relay, lag, cleanup, migrate}
+}
+
+func (r *OutboxRelay) errors(id string, f awslambda.Function, window window) alarm {
+	return alarm{
+		id: id, window: window, missing: quietIsFine,
+		metric: ofFunction(f, "Errors", sum, window.period),
+		first:  "read the error in its log: it says what is wrong and what to do",
+	}
+}
+
+// invocationAlarms are about invocations that do not become runs.
+func (r *OutboxRelay) invocationAlarms() []alarm {
+	runs := repeated(r.props.Relay.Function)
+	return []alarm{
+		{
+			id: "RelayThrottled", window: runs, missing: quietIsFine,
+			metric:  ofFunction(r.Relay, "Throttles", sum, runs.period),
+			meaning: "Lambda throttles the relay",
+			first:   "compare the concurrency in use with the account's limit, and with what is reserved for the relay",
+			section: "the-relay-is-throttled",
+		},
+		r.relayDropped(),
+		{
+			id: "SchedulesFail", window: r.schedulesWindow(), missing: quietIsFine,
+			metric:  r.ofSchedules("TargetErrorCount", time.Minute),
+			meaning: "the schedules cannot invoke their functions",
+			first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered",
+			section: "invocations-are-not-delivered",
+		},
+		{
+			id: "UndeliveredWaiting", window: window{slow, 1, 1}, missing: quietIsFine,
+			metric:  r.undelivered(slow),
+			meaning: "invocations that could not be delivered are in the queue Undelivered",
+			first:   "read their attributes ERROR_CODE and ERROR_MESSAGE, then purge the queue",
+			section: "invocations-are-not-delivered",
+		},
+	}
+}
+
+// relayDropped leaves out the runs that ended in an error: without retries Lambda
+// drops their events too, and RelayErrors has told that. Errors are stamped with
+// the beginning of a run and drops with its end, so it takes a long period, and
+// more drops than there can be whose error is outside of it.
+func (r *OutboxRelay) relayDropped() alarm {
+	relay := r.props.Relay
+	period := max(15*time.Minute, 5*relay.Every)
+	astride := ceil(relay.Timeout, time.Minute) + late
+	return alarm{
+		id: "RelayDropped", window: window{period, 1, 1}, missing: quietIsFine,
+		threshold: float64(relay.Parallel) * float64(ceil(astride, relay.Every)/relay.Every+1),
+		metric: math("FILL(dropped, 0) - FILL(failed, 0)", period, map[string]awscloudwatch.IMetric{
+			"dropped": ofFunction(r.Relay, "AsyncEventsDropped", sum, period),
+			"failed":  ofFunction(r.Relay, "Errors", sum, period),
+		}),
+		meaning: "invocations of the relay are dropped before they begin",
+		first:   "look at the function's reserved concurrency: 0 turns it off",
+		section: "the-relay-is-throttled",
+	}
+}
+
+// schedulesWindow has room for some invocations of the rarest schedule of those
+// that are in a hurry. The schedules of a group share their metrics.
+func (r *OutboxRelay) schedulesWindow() window {
+	often := min(r.props.Relay.Every, r.props.Lag.Every, r.props.Cleanup.Every)
+	rarely := max(r.props.Relay.Every, r.props.Lag.Every, r.props.Cleanup.Every)
+	datapoints, _ := tolerance(often)
+	all := spread(time.Duration(datapoints)*rarely + late)
+	all.datapoints = datapoints
+	return all
+}
+
+// measuredAlarms are about what lag measures besides the lag.
+func (r *OutboxRelay) measuredAlarms() []alarm {
+	once, runs, hour := measuredOnce(r.props.Lag), measured(r.props.Lag), measuredFor(r.props.Lag, pauseMax)
+	retention := r.props.settings.cleanup.Retention
+	return []alarm{
+		{
+			id: "FailedEvents", window: once, missing: quietIsNoNews,
+			metric:  r.own(emf.FailedEvents, maximum, once.period),
+			meaning: "events have failed for good and wait for somebody",
+			first:   `invoke admin with {"action": "list", "all": true} to see why`,
+			section: "events-have-failed",
+		},
+		{
+			id: "PauseForgotten", window: hour, missing: quietIsNoNews,
+			metric:  r.own(emf.PausedEvents, maximum, hour.period),
+			meaning: "a pause has kept events back for " + spoken(pauseMax),
+			first:   `invoke admin with {"action": "status"} to see which bus is paused and why, and resume it`,
+			section: "a-pause-was-forgotten",
+		},
+		{
+			id: "CleanupBehind", window: runs, missing: quietIsNoNews,
+			metric: r.own(emf.OldestPublishedAge, maximum, runs.period), threshold: (retention + retainedMax).Seconds(),
+			meaning: "published events are kept for a day longer than they should be",
+			first:   "read in the log of cleanup whether it runs and at what it stops",
+			section: "the-cleanup-does-not-keep-up",
+		},
+		{
+			id: "TransactionOpen", window: runs, missing: quietIsNoNews,
+			metric: r.own(emf.OldestTransactionAge, maximum, runs.period), threshold: transactionMax.Seconds(),
+			meaning: "a transaction has been open for more than " + spoken(transactionMax) + ", and vacuum waits for it",
+			first:   "find it in pg_stat_activity and ask whose it is",
+			section: "a-transaction-stays-open",
+		},
+	}
+}
+
+// spoken is a duration as people say it.
+func spoken(d time.Duration) string {
+	switch {
+	case d == time.Hour:
+		return "an hour"
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	default:
+		return d.String()
+	}
+}

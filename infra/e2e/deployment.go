@@ -19,8 +19,6 @@ import (
 const (
 	stackName = "OutboxE2E"
 	busName   = "orders"
-	// migrationID is what docs/deployment.md calls the migration by, in the stack.
-	migrationID = "OutboxMigrationE2A00717"
 )
 
 // deployment is the stack, as one who deploys it sees it: a file of settings and
@@ -77,31 +75,39 @@ func (d *deployment) allowPlainHTTP(ctx context.Context) error {
 	return nil
 }
 
-// deploy deploys the stack with the settings as they are, and returns what the
-// command line has printed, also if it failed.
-func (d *deployment) deploy(ctx context.Context) (output string, err error) {
+// synthesize makes the template by the settings as they are, and returns which of
+// its alarms are left out of it for the emulator's sake.
+func (d *deployment) synthesize(ctx context.Context) (alarms []string, err error) {
 	settings, err := json.Marshal(d.settings)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := os.WriteFile(d.settingsFile(), settings, 0o600); err != nil {
-		return "", err
+	file := filepath.Join(d.dir, "settings.json")
+	if err := os.WriteFile(file, settings, 0o600); err != nil {
+		return nil, err
 	}
-	return d.make(ctx, "deploy", "SETTINGS="+d.settingsFile(), "ARGS=--require-approval never --progress events --output "+d.output())
+	err = d.cdk(ctx, filepath.Join(d.source, "infra"), "synth", "--quiet", "--context", "settings="+file, "--output", d.output())
+	if err != nil {
+		return nil, err
+	}
+	return leaveOut(filepath.Join(d.output(), stackName+".template.json"))
+}
+
+// deploy deploys what was synthesized, and returns what the command line has
+// printed, also if it failed.
+func (d *deployment) deploy(ctx context.Context) (output string, err error) {
+	return d.make(ctx, "deploy", "ARGS=--require-approval never --progress events --app "+d.output())
 }
 
 func (d *deployment) destroy(ctx context.Context) error {
-	_, err := d.make(ctx, "destroy", "SETTINGS="+d.settingsFile(), "ARGS=--force --output "+d.output())
+	_, err := d.make(ctx, "destroy", "ARGS=--force --app "+d.output())
 	return err
 }
 
-// rollBack ends a rollback that failed for the migration.
-func (d *deployment) rollBack(ctx context.Context) error {
-	return d.cdk(ctx, filepath.Join(d.source, "infra"),
-		"rollback", stackName, "--orphan", migrationID, "--context", "settings="+d.settingsFile(), "--output", d.output())
+// rollBack has a rollback that failed go on without a resource.
+func (d *deployment) rollBack(ctx context.Context, without string) error {
+	return d.cdk(ctx, d.dir, "rollback", stackName, "--orphan", without, "--app", d.output())
 }
-
-func (d *deployment) settingsFile() string { return filepath.Join(d.dir, "settings.json") }
 
 func (d *deployment) output() string { return filepath.Join(d.dir, "cdk.out") }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -13,7 +14,12 @@ const (
 	deliveryWait = 3 * time.Minute
 	// batchSize is a setting that changes with each deployment.
 	batchSize = "RELAY_BATCH_SIZE"
+	// refusal is what migrate says to tables of a newer release.
+	refusal = "have version 99, this program knows versions up to"
 )
+
+// migrationID is what the migration is called in the stack.
+var migrationID = regexp.MustCompile(`OutboxMigration[0-9A-F]{8}`)
 
 // play is the whole story.
 func (s *stage) play(ctx context.Context) error {
@@ -33,10 +39,11 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.deliver(ctx, consumer); err != nil {
 		return err
 	}
-	if err := s.refuse(ctx); err != nil {
+	failed, err := s.refuse(ctx)
+	if err != nil {
 		return err
 	}
-	if err := s.recover(ctx); err != nil {
+	if err := s.recover(ctx, failed); err != nil {
 		return err
 	}
 	s.say("destroying: make destroy")
@@ -57,12 +64,22 @@ func (s *stage) prepare(ctx context.Context) error {
 	return s.deployed.bootstrap(ctx)
 }
 
+// deploy returns what the command line has printed, also if it failed.
+func (s *stage) deploy(ctx context.Context) (output string, err error) {
+	alarms, err := s.deployed.synthesize(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.say("make deploy, without the alarms that MiniStack does not know: %v", alarms)
+	return s.deployed.deploy(ctx)
+}
+
 // deployIdle deploys with the schedules off, as before a cut-over: migrate makes
 // tables and roles, and then the logins of the functions are given their roles.
 func (s *stage) deployIdle(ctx context.Context) error {
-	s.say("deploying with the schedules off: make deploy")
+	s.say("deploying with the schedules off")
 	s.deployed.settings["scheduled"] = false
-	if _, err := s.deployed.deploy(ctx); err != nil {
+	if _, err := s.deploy(ctx); err != nil {
 		return err
 	}
 	tables, err := s.database.count(ctx, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'outbox%' AND tableowner = '`+
@@ -80,9 +97,9 @@ func (s *stage) turnOn(ctx context.Context) error {
 	if err := s.database.execute(ctx, "postgres", "DROP INDEX public.outbox_published"); err != nil {
 		return err
 	}
-	s.say("deploying with the schedules on and another setting: make deploy")
+	s.say("deploying with the schedules on and another setting")
 	s.deployed.settings["scheduled"], s.deployed.settings[batchSize] = true, "400"
-	if _, err := s.deployed.deploy(ctx); err != nil {
+	if _, err := s.deploy(ctx); err != nil {
 		return err
 	}
 	indexes, err := s.database.count(ctx, "SELECT count(*) FROM pg_indexes WHERE schemaname = 'public' AND indexname = 'outbox_published'")
@@ -166,35 +183,36 @@ func (s *stage) settled(ctx context.Context) error {
 }
 
 // refuse has migrate meet tables of a newer release: the deployment has to fail,
-// say why, and leave all as it was.
-func (s *stage) refuse(ctx context.Context) error {
+// say why, and leave the functions as they were. It returns what was printed.
+func (s *stage) refuse(ctx context.Context) (output string, err error) {
 	if err := s.database.execute(ctx, "migrate", "INSERT INTO public.outbox_schema (version) VALUES (99)"); err != nil {
-		return err
+		return "", err
 	}
-	s.say("deploying another setting where the tables are of a newer release: make deploy has to fail")
+	s.say("deploying another setting where the tables are of a newer release, which has to fail")
 	s.deployed.settings[batchSize] = "300"
-	output, err := s.deployed.deploy(ctx)
+	output, err = s.deploy(ctx)
 	if err == nil {
-		return errors.New("the deployment went well, although its migration could not")
+		return "", errors.New("the deployment went well, although its migration could not")
 	}
-	if reason := "have version 99, this program knows versions up to"; !said(output, reason) {
-		return fmt.Errorf("the deployment failed, but does not say that the tables %s: %w", reason, err)
+	if !said(output, refusal) {
+		return "", fmt.Errorf("the deployment failed, but does not say %q: %w", refusal, err)
 	}
 	if err := s.expectSetting(ctx, "400"); err != nil {
-		return err
+		return "", err
 	}
 	s.say("it failed with what migrate says, and the functions have their settings of before")
-	return nil
+	return output, nil
 }
 
-// recover has the rollback, which old functions on new tables cannot finish, leave
-// the migration out, as docs/deployment.md has it.
-func (s *stage) recover(ctx context.Context) error {
+// recover has the rollback, which runs migrate too and fails for it, leave the
+// migration out by its logical id, as docs/deployment.md has it.
+func (s *stage) recover(ctx context.Context, failed string) error {
 	if err := s.deployed.expectStatus(ctx, "UPDATE_ROLLBACK_FAILED"); err != nil {
 		return err
 	}
-	s.say("letting the rollback leave the migration out: cdk rollback")
-	if err := s.deployed.rollBack(ctx); err != nil {
+	migration := migrationID.FindString(failed)
+	s.say("cdk rollback --orphan %s", migration)
+	if err := s.deployed.rollBack(ctx, migration); err != nil {
 		return err
 	}
 	return s.deployed.expectStatus(ctx, "UPDATE_ROLLBACK_COMPLETE")

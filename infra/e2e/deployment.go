@@ -140,7 +140,8 @@ func (d *deployment) environment() []string {
 	return append(environment,
 		"AWS_ENDPOINT_URL="+d.aws.url(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 		"AWS_REGION="+region, "AWS_DEFAULT_REGION="+region, "AWS_EC2_METADATA_DISABLED=true",
-		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "NO_COLOR=1", "CI=true")
+		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "NO_COLOR=1", "CI=true",
+		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20") // it would fill what an error shows
 }
 
 func (d *deployment) describe(ctx context.Context) (types.Stack, error) {

@@ -21,7 +21,7 @@ func (r *OutboxRelay) addTopic() {
 		EnforceSSL:  jsii.Bool(true),
 		MasterKey:   r.topicKey(),
 	})
-	topic.AddToResourcePolicy(r.alarmsMay("Publish", []string{"sns:Publish"}, topic.TopicArn()))
+	topic.AddToResourcePolicy(r.alarmsMayPublish(topic.TopicArn()))
 	if alarms.Email != "" {
 		topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(jsii.String(alarms.Email), nil))
 	}
@@ -39,27 +39,34 @@ func (r *OutboxRelay) topicKey() awskms.IKey {
 		EnableKeyRotation: jsii.Bool(true),
 		RemovalPolicy:     awscdk.RemovalPolicy_DESTROY,
 	})
-	// In the policy of a key, * is this key.
-	key.AddToResourcePolicy(r.alarmsMay("Encrypt", []string{"kms:Decrypt", "kms:GenerateDataKey*"}, jsii.String("*")), nil)
+	// As AWS documents it, without the conditions of the topic: should CloudWatch
+	// not send what they ask for, no alarm would be heard. In the policy of a key,
+	// * is this key.
+	key.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: jsii.String("Encrypt"), Principals: cloudWatch(),
+		Actions: jsii.Strings("kms:Decrypt", "kms:GenerateDataKey*"), Resources: jsii.Strings("*"),
+	}), nil)
 	return key
 }
 
-// alarmsMay lets the alarms of this account do something. A topic with a policy of
+// alarmsMayPublish lets the alarms of this account publish. A topic with a policy of
 // its own has none of what the default policy permits.
-func (r *OutboxRelay) alarmsMay(sid string, actions []string, resource *string) awsiam.PolicyStatement {
+func (r *OutboxRelay) alarmsMayPublish(topic *string) awsiam.PolicyStatement {
 	stack := awscdk.Stack_Of(r.Construct)
 	alarms := stack.FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("cloudwatch"), Resource: jsii.String("alarm"), ResourceName: jsii.String("*"),
 		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
 	})
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Sid:        jsii.String(sid),
-		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
-		Actions:    jsii.Strings(actions...),
-		Resources:  &[]*string{resource},
+		Sid: jsii.String("Publish"), Principals: cloudWatch(),
+		Actions: jsii.Strings("sns:Publish"), Resources: &[]*string{topic},
 		Conditions: &map[string]any{
 			"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
 			"ArnLike":      map[string]any{"aws:SourceArn": alarms},
 		},
 	})
+}
+
+func cloudWatch() *[]awsiam.IPrincipal {
+	return &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)}
 }

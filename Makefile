@@ -38,6 +38,10 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 		set --; \
 		echo '*** WITHOUT THE RACE DETECTOR: it needs a C compiler, install gcc or clang ***' >&2; \
 	fi; \
+	if ! PATH="$$PATH:/usr/sbin:/usr/local/sbin" command -v "$${OUTBOX_TEST_PGBOUNCER:-pgbouncer}" >/dev/null; then \
+		echo '*** WITHOUT THE TESTS BEHIND PGBOUNCER: install pgbouncer ***' >&2; \
+		[ -z "$$CI" ] || exit 1; \
+	fi; \
 	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)
 	$(if $(filter file,$(origin PACKAGES)),cd infra && go test -count=1 -timeout 15m $(ARGS) ./...)
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"outboxrelay/internal/daemontest"
 )
 
 // cache is a directory of finished entries. Several processes may use it at once.
@@ -45,7 +47,7 @@ func cacheDirectory() string {
 	if home, err := os.UserCacheDir(); err == nil && os.Geteuid() != 0 {
 		return filepath.Join(home, "outboxrelay", "postgres")
 	}
-	return filepath.Join(temporaryDirectory(), "outboxrelay-postgres-"+strconv.Itoa(os.Geteuid()))
+	return filepath.Join(daemontest.TemporaryDirectory(), "outboxrelay-postgres-"+strconv.Itoa(os.Geteuid()))
 }
 
 // get returns the entry's directory, which fill makes if there is none. A lock lets one process fill while others wait, and the

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"outboxrelay/internal/daemontest"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 type cluster struct {
 	directory    string
 	installation Installation
-	account      account
+	account      daemontest.Account
 }
 
 func (c cluster) data() string { return filepath.Join(c.directory, "data") }
@@ -34,7 +36,7 @@ func newCluster(ctx context.Context, options Options) (cluster, error) {
 	if err != nil {
 		return cluster{}, err
 	}
-	as, err := serverAccount()
+	as, err := daemontest.Unprivileged()
 	if err != nil {
 		return cluster{}, err
 	}
@@ -51,7 +53,7 @@ func newCluster(ctx context.Context, options Options) (cluster, error) {
 }
 
 func (c cluster) fill(ctx context.Context, options Options) error {
-	if err := c.account.own(c.directory); err != nil {
+	if err := c.account.Own(c.directory); err != nil {
 		return err
 	}
 	if err := c.initdb(ctx); err != nil {
@@ -67,8 +69,8 @@ func (c cluster) initdb(ctx context.Context) error {
 	initdb := exec.CommandContext(ctx, filepath.Join(c.installation.Bin, "initdb"), "--pgdata", c.data(),
 		"--username", superuser, "--auth", "trust", "--encoding", "UTF8", "--locale", locale(), "--no-sync", "--no-instructions")
 	initdb.Dir = "/"
-	initdb.Env = serverEnvironment()
-	initdb.SysProcAttr = c.account.attributes()
+	initdb.Env = daemontest.Environment()
+	initdb.SysProcAttr = c.account.Attributes()
 	if output, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, output)
 	}
@@ -125,5 +127,5 @@ func (c cluster) write(name string, content []byte) error {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return err
 	}
-	return c.account.own(path)
+	return c.account.Own(path)
 }

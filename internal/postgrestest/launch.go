@@ -5,17 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
+
+	"outboxrelay/internal/daemontest"
 )
 
 const (
-	// Ports below those that Linux and macOS hand out to outgoing connections, so that a halted server finds its port free again.
-	firstPort, endPort = 20000, 32000
-	portAttempts       = 20
+	portAttempts = 20
 	// pollInterval is the pause between two questions whether the server is ready, which takes 50 ms or more.
 	pollInterval = 10 * time.Millisecond
 	// logTail is how much of the server's log an error shows, in bytes.
@@ -27,7 +26,7 @@ var errPortTaken = errors.New("port is taken")
 // findPort starts the server on a port that was free a moment ago, and on another one if somebody was faster.
 func (s *Server) findPort(ctx context.Context) error {
 	for range portAttempts {
-		s.port = freePort(ctx)
+		s.port = daemontest.FreePort(ctx)
 		if err := s.launch(ctx); !errors.Is(err, errPortTaken) {
 			return err
 		}
@@ -54,21 +53,6 @@ func (s *Server) launchAgain(ctx context.Context) error {
 	}
 }
 
-// freePort returns a port nobody listens on. Where the search has no luck, the server's own start says so.
-func freePort(ctx context.Context) int {
-	var network net.ListenConfig
-	port := firstPort
-	for range portAttempts {
-		port = firstPort + rand.IntN(endPort-firstPort)
-		listener, err := network.Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			_ = listener.Close()
-			return port
-		}
-	}
-	return port
-}
-
 // launch starts the server on its port and waits until it accepts connections. A failed start leaves no process and
 // keeps the directory. The error is errPortTaken if that is all there is.
 func (s *Server) launch(ctx context.Context) error {
@@ -77,13 +61,13 @@ func (s *Server) launch(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	started, err := startProcess(s.cluster.account, s.cluster.directory, log,
+	started, err := daemontest.Start(s.cluster.account, s.cluster.directory, syscall.SIGQUIT, log,
 		s.program(), "-D", s.cluster.data(), "-p", strconv.Itoa(s.port))
 	if err != nil {
 		return err
 	}
 	if err := s.awaitReady(ctx, started); err != nil {
-		return errors.Join(s.explain(err), started.release())
+		return errors.Join(s.explain(err), started.Release())
 	}
 	s.process = started
 	return nil
@@ -97,7 +81,7 @@ func (s *Server) openLog() (*os.File, error) {
 	return os.OpenFile(s.cluster.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }
 
-func (s *Server) awaitReady(ctx context.Context, started *process) error {
+func (s *Server) awaitReady(ctx context.Context, started *daemontest.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	poll := time.NewTicker(pollInterval)
@@ -108,7 +92,7 @@ func (s *Server) awaitReady(ctx context.Context, started *process) error {
 			return nil
 		}
 		select {
-		case <-started.gone:
+		case <-started.Gone():
 			return errors.New("the server ended while it started")
 		case <-ctx.Done():
 			return fmt.Errorf("the server does not get ready: %w", err)

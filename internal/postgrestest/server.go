@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"outboxrelay/internal/daemontest"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 // of which one may run at a time.
 type Server struct {
 	cluster cluster
-	process *process
+	process *daemontest.Process
 	port    int
 	tls     bool
 
@@ -57,7 +59,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return err
 	}
 	if err := s.execute(ctx, superuser, "create role "+passwordGroup+" nologin"); err != nil {
-		s.process.end()
+		s.process.End()
 		return err
 	}
 	return nil
@@ -65,7 +67,7 @@ func (s *Server) begin(ctx context.Context) error {
 
 // Stop ends the server at once and removes its data. It may be called again.
 func (s *Server) Stop() error {
-	s.process.end()
+	s.process.End()
 	if err := os.RemoveAll(s.cluster.directory); err != nil {
 		return fmt.Errorf("stop postgres: %w", err)
 	}
@@ -87,7 +89,7 @@ func (s *Server) Halt(immediate bool) error {
 	if immediate {
 		signal = "QUIT"
 	}
-	if err := s.process.stop(signal); err != nil {
+	if err := s.process.Stop(signal); err != nil {
 		return fmt.Errorf("halt postgres: %w", err)
 	}
 	return nil
@@ -100,7 +102,7 @@ func (s *Server) Resume(ctx context.Context) error {
 		return fmt.Errorf("resume postgres: %w", err)
 	}
 	// Only now, so that there is always a watchdog that would remove the directory.
-	if err := halted.release(); err != nil {
+	if err := halted.Release(); err != nil {
 		return fmt.Errorf("resume postgres: %w", err)
 	}
 	return nil

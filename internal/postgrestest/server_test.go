@@ -1,18 +1,10 @@
 package postgrestest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -92,7 +84,7 @@ func TestAFailedStartShowsTheServersLogAndLeavesNothing(t *testing.T) {
 
 func TestTLSIsServedWithTheGivenCertificate(t *testing.T) {
 	t.Parallel()
-	certificate, key := selfSigned(t)
+	certificate, key := SelfSigned(t)
 	server := NewServer(t, Options{CertFile: certificate, KeyFile: key, HBA: []string{"hostnossl all all all reject"}})
 	db := New(t, On(server))
 	conn := Connect(t, db.URL()+"?sslmode=verify-full&sslrootcert="+certificate)
@@ -101,27 +93,4 @@ func TestTLSIsServedWithTheGivenCertificate(t *testing.T) {
 	require.True(t, encrypted)
 	_, err := pgx.Connect(t.Context(), db.URL()+"?sslmode=disable")
 	require.ErrorContains(t, err, "SQLSTATE 28000")
-}
-
-// selfSigned writes a certificate for 127.0.0.1 and its key.
-func selfSigned(t *testing.T) (certificateFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	return writePEM(t, "CERTIFICATE", certificate), writePEM(t, "PRIVATE KEY", private)
-}
-
-func writePEM(t *testing.T, kind string, content []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "file.pem")
-	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
-	return path
 }

@@ -3,22 +3,9 @@ package postgrestest
 import (
 	"os"
 	"syscall"
+
+	"outboxrelay/internal/daemontest"
 )
-
-// longestTemporary keeps a socket's path (directory/outboxrelay-pg-1234567890/.s.PGSQL.12345) below macOS's 104 bytes; Linux has 108.
-const longestTemporary = 60
-
-// temporaryDirectory is the system's, or /tmp where that is too long for a socket or, as root, closed to the server's user.
-func temporaryDirectory() string {
-	directory := os.TempDir()
-	if len(directory) > longestTemporary {
-		return "/tmp"
-	}
-	if os.Geteuid() == 0 && traversable(directory) != nil {
-		return "/tmp"
-	}
-	return directory
-}
 
 const (
 	memoryFileSystem = "/dev/shm"
@@ -32,7 +19,7 @@ func dataDirectory(durable bool) string {
 	if !durable && os.Getenv("TMPDIR") == "" && free(memoryFileSystem) >= enoughMemory {
 		return memoryFileSystem
 	}
-	return temporaryDirectory()
+	return daemontest.TemporaryDirectory()
 }
 
 // free returns how many bytes an unprivileged user can still write; none where there is no such file system.

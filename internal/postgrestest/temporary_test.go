@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/daemontest"
 )
 
 func TestATemporaryDirectoryTooLongForASocketIsLeft(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), strings.Repeat("long", 20)))
-	require.Equal(t, "/tmp", temporaryDirectory())
+	require.Equal(t, "/tmp", daemontest.TemporaryDirectory())
 	require.Equal(t, "/tmp", dataDirectory(false))
 }
 

@@ -67,18 +67,26 @@ type migrateRun struct {
 	guard *guard
 	conn  *pgx.Conn
 	done  Migrated
+
+	backends []int // the server's processes that have worked for conn, in turn
 }
 
 // guarded migrates while no other migrator of the outbox does.
 func (r *migrateRun) guarded(ctx context.Context) (err error) {
-	if r.guard, err = r.openGuard(ctx); err != nil {
-		return fmt.Errorf("wait for others who migrate: %w", err)
-	}
-	defer r.guard.Close(context.WithoutCancel(ctx))
 	if r.conn, err = r.connect(ctx); err != nil {
 		return err
 	}
 	defer link{conn: r.conn}.Close(context.WithoutCancel(ctx))
+	if err := errors.Join(r.noteBackend(ctx), r.noteBackend(ctx)); err != nil {
+		return err
+	}
+	if r.guard, err = r.openGuard(ctx); err != nil {
+		return fmt.Errorf("wait for others who migrate: %w", err)
+	}
+	defer r.guard.Close(context.WithoutCancel(ctx))
+	if err := r.noteBackend(ctx); err != nil {
+		return err
+	}
 	return r.migrate(ctx)
 }
 

@@ -76,20 +76,6 @@ func script(ctx context.Context, sql string) func(pgx.Tx) error {
 // limits are the settings that would end a statement or a transaction of ours.
 const limits = "'{statement_timeout,lock_timeout,transaction_timeout,idle_in_transaction_session_timeout}'"
 
-// unlimited takes away what the role or the database has set for statements: to
-// build an index takes as long as it takes, and cannot be done in a transaction,
-// which could have settings of its own. Nor may it be read-only, or write names
-// in quotes that we compare. It is for the session, which ends with
-// the run, and is done only where it is needed.
-func (r *migrateRun) unlimited(ctx context.Context) error {
-	const lift = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = ANY (" + limits + ") AND setting <> '0' " +
-		"UNION ALL SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('default_transaction_read_only', 'quote_all_identifiers') AND setting = 'on'"
-	if err := runScript(ctx, r.conn, lift); err != nil {
-		return fmt.Errorf("lift the session's limits: %w", err)
-	}
-	return nil
-}
-
 // runScript runs statements, any number of them.
 func runScript(ctx context.Context, conn *pgx.Conn, script string) error {
 	_, err := conn.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)

@@ -38,7 +38,7 @@ func (m *Migrator) openGuard(ctx context.Context) (*guard, error) {
 
 func (g *guard) lock(ctx context.Context) error {
 	const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL standard_conforming_strings = on; SELECT set_config(name, '0', true) FROM pg_settings WHERE name = ANY (" + limits + ")"
-	if err := runScript(ctx, g.conn, begin); err != nil {
+	if err := atOnce(ctx, func(ctx context.Context) error { return runScript(ctx, g.conn, begin) }); err != nil {
 		return err
 	}
 	for {

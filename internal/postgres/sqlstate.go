@@ -22,6 +22,7 @@ const (
 	uniqueViolation       = "23505"
 	duplicateObject       = "42710"
 	noConflictTarget      = "42P10" // ON CONFLICT names columns without a key
+	protocolViolation     = "08P01" // also how a pooler says that it refuses or ends something
 	internalError         = "XX000"
 )
 

@@ -3,7 +3,7 @@
 LINT := golangci=$$(cd tools/golangci-lint && go tool -n golangci-lint) && "$$golangci"
 
 # Each has a go.mod of its own; the linter sees one at a time.
-MODULES := . internal/bench infra
+MODULES := . internal/bench internal/faults infra
 
 # What Lambda runs: GOARCH=amd64 make build for the other architecture.
 GOARCH ?= arm64
@@ -39,7 +39,13 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 		echo '*** WITHOUT THE RACE DETECTOR: it needs a C compiler, install gcc or clang ***' >&2; \
 	fi; \
 	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)
-	$(if $(filter file,$(origin PACKAGES)),cd infra && go test -count=1 -timeout 15m $(ARGS) ./...)
+	$(if $(filter file,$(origin PACKAGES)),$(foreach module,internal/faults infra, \
+		cd $(CURDIR)/$(module) && go test -count=1 -timeout 15m $(ARGS) ./... &&) true)
+
+# -parallel: the seconds are to be the relay's own, and not those of a busy machine.
+.PHONY: faults
+faults: ## Try every fault and write docs/faults.md
+	cd internal/faults && go test -count=1 -timeout 30m -parallel 2 -run TestNothingIsLostWhateverGoesWrong . -update
 
 # A version that fails does not keep the others from being tried. One that
 # neither the machine nor npm has is left out, loudly, and never in CI.

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"outboxrelay/internal/emf"
-
 	"outboxrelay/infra/cloudwatchtest"
+	"outboxrelay/internal/emf"
 )
 
 // pulse is how a function is invoked.

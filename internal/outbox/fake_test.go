@@ -135,6 +135,7 @@ func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
 type fakeSession struct {
 	store   *fakeStore
 	broken  bool
+	ended   bool      // by the server
 	claimed time.Time // when it last locked rows
 }
 
@@ -147,6 +148,18 @@ func (f *fakeSession) begin() (*fakeStore, func()) {
 		panic("a session was used after an error")
 	}
 	return f.store, f.store.mu.Unlock
+}
+
+// endSessions does what the end of a backend does to the sessions that have rows locked:
+// these are free at once, and the session is told at its next statement.
+func (s *fakeStore) endSessions() {
+	s.do(func() {
+		for _, row := range s.rows {
+			if row.locked != nil {
+				row.locked.ended, row.locked = true, nil
+			}
+		}
+	})
 }
 
 func (f *fakeSession) fail(err error) error {
@@ -210,6 +223,9 @@ func (r *row) due(claim outbox.Claim) bool {
 func (f *fakeSession) Settle(_ context.Context, settlement outbox.Settlement, next *outbox.Claim) (outbox.Batch, outbox.Receipt, error) {
 	s, unlock := f.begin()
 	defer unlock()
+	if f.ended {
+		return outbox.Batch{}, outbox.Receipt{}, f.fail(errConnection)
+	}
 	if s.settle != nil {
 		if err := s.settle(settlement); err != nil {
 			return outbox.Batch{}, outbox.Receipt{}, f.fail(err)
@@ -292,6 +308,8 @@ type fakePublisher struct {
 	answer  func(request outbox.Request) error
 	verdict func(event outbox.Event) outbox.Outcome
 	latency func() time.Duration
+	// latencyOf is as latency, and knows the request.
+	latencyOf func(request outbox.Request) time.Duration
 
 	mu       sync.Mutex
 	requests []outbox.Request
@@ -350,6 +368,9 @@ func (p *fakePublisher) Send(_ context.Context, request outbox.Request) ([]outbo
 	p.mu.Unlock()
 	if p.latency != nil {
 		time.Sleep(p.latency())
+	}
+	if p.latencyOf != nil {
+		time.Sleep(p.latencyOf(request))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

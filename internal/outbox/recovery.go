@@ -67,17 +67,15 @@ func (w *worker) lost(ctx context.Context, err error) error {
 // session, and is patient: what is not recorded is sent again. Another claim may
 // hold the rows by now, and a commit whose answer was lost may have taken place:
 // recording again changes nothing then.
-func (w *worker) rescue(ctx context.Context, settlement Settlement, cause error) error {
-	seqs := settlement.Seqs()
-	w.run.suspects.record(seqs)
+func (w *worker) rescue(ctx context.Context, batch *batch, settlement Settlement, cause error) error {
 	w.disconnect(ctx)
 	w.run.relay.log.WarnContext(ctx, "settling failed, recording the outcomes on a new session",
-		"events", len(seqs), "error", cause)
+		"events", settlement.size(), "error", cause)
 	if err := w.record(ctx, settlement); err != nil {
 		return fmt.Errorf("%d accepted events could not all be recorded; those will be sent again, with the same ids: %w",
 			len(settlement.Published), errors.Join(cause, err))
 	}
-	w.run.suspects.recorded(seqs)
+	w.run.flight.release(w, batch.Events)
 	return nil
 }
 

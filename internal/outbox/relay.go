@@ -72,6 +72,7 @@ type run struct {
 	turn       *turn
 	buses      *buses
 	suspects   *suspects
+	flight     *flight
 	dispatcher *dispatcher
 	report     *report
 
@@ -90,6 +91,7 @@ func (r *Relay) newRun(ctx context.Context, now time.Time) *run {
 		turn:     newTurn(r.config),
 		buses:    newBuses(),
 		suspects: newSuspects(),
+		flight:   newFlight(),
 		report:   &report{},
 		most:     r.config.Workers,
 	}

@@ -148,7 +148,7 @@ func (w *worker) ask() (*Claim, *batch) {
 		Bytes:        config.BatchBytes,
 		EventBytes:   eventBytes,
 		WithoutBuses: leftOut,
-		WithoutSeqs:  w.run.suspects.notToClaim(),
+		WithoutSeqs:  append(w.run.suspects.notToClaim(), w.run.flight.others(w, scan.from)...),
 		Turn:         w.run.turn.next(),
 	}
 	return claim, &batch{scan: scan, turn: claim.Turn, asked: claim.Rows, blind: w.blind}
@@ -187,7 +187,8 @@ func (w *worker) publish(ctx context.Context, batch *batch) []Outcome {
 		return w.passOver(batch)
 	}
 	until := w.run.budget.publishUntil(batch.claimed)
-	return w.run.dispatcher.publish(ctx, batch.Events, batch.claimed, until)
+	events := w.run.flight.take(w, batch.Events)
+	return w.run.dispatcher.publish(ctx, events, batch.claimed, until)
 }
 
 // passOver leaves the row of a blind claim to the next run. It is not taken for
@@ -199,7 +200,8 @@ func (w *worker) passOver(batch *batch) []Outcome {
 }
 
 // settle records the outcomes and, if there is time for another batch, claims
-// it. An error means that accepted events could not be recorded.
+// it. An error means that accepted events could not be recorded: the rows are then
+// left alone for the rest of the run.
 func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) error {
 	settlement := w.run.relay.config.decide(outcomes)
 	w.run.report.deferred(postponed(outcomes, settlement))
@@ -214,17 +216,21 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 	if receipt.Committed {
 		w.committed(batch, settlement, receipt)
 	}
+	settled := receipt.Committed || settlement.size() == 0
+	if settled {
+		w.run.flight.release(w, batch.Events)
+	}
 	switch {
 	case err == nil && claim != nil:
 		w.found(ctx, w.next, found)
 		return nil
 	case err == nil:
 		return nil
-	case receipt.Committed || settlement.size() == 0:
+	case settled:
 		w.rows = 1 // as after any claim that failed
 		return w.lost(ctx, err)
 	default:
-		return w.rescue(ctx, settlement, err)
+		return w.rescue(ctx, batch, settlement, err)
 	}
 }
 

@@ -42,7 +42,7 @@ func newDispatcher(publisher Publisher, config Config, buses *buses, suspects *s
 // particular order. It is over by until; what could not be sent by then is
 // Held.
 func (d *dispatcher) publish(ctx context.Context, events []Event, claimed, until time.Time) []Outcome {
-	requests, outcomes := d.publisher.Pack(d.suspects.sendable(events))
+	requests, outcomes := d.publisher.Pack(events)
 	var rounds []*round
 	var wait sync.WaitGroup
 	for _, requests := range byBus(requests) {

@@ -25,35 +25,56 @@ const (
 // it is left to the next run. A row whose outcome the store will not record is
 // left to the next run as well. A row whose transaction was lost is not claimed
 // while its outcome is recorded on another session.
+//
+// A row that a worker has in hand no other one sends: its lock ends with the
+// worker's session, which may be lost while the bus has the row.
 type suspects struct {
 	mu         sync.Mutex
 	tries      map[int64]int
 	leftOut    map[int64]error // until the next run
+	inHand     map[int64]bool  // from the claim until it is settled
 	recording  map[int64]bool
 	refusals   int  // of the store
 	everStored bool // the store has recorded something
 }
 
 func newSuspects() *suspects {
-	return &suspects{tries: map[int64]int{}, leftOut: map[int64]error{}, recording: map[int64]bool{}}
+	return &suspects{tries: map[int64]int{}, leftOut: map[int64]error{}, inHand: map[int64]bool{}, recording: map[int64]bool{}}
 }
 
-// sendable drops the events that are not to be claimed, which a claim can bring
-// that was under way already, and marks those that are to be sent alone.
-func (s *suspects) sendable(events []Event) []Event {
+// take returns the events that may be sent, and marks those that are to be sent
+// alone. It leaves out those that are not to be claimed, which a claim can bring
+// that was under way already, and those that another worker has in hand. What it
+// returns has to be put down.
+func (s *suspects) take(events []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.recording)+len(s.leftOut) > 0 {
-		events = slices.DeleteFunc(slices.Clone(events), func(event Event) bool {
-			return s.recording[event.Seq] || s.leftOut[event.Seq] != nil
-		})
-	}
-	if len(s.tries) > 0 {
-		for i := range events {
-			_, events[i].Alone = s.tries[events[i].Seq]
+	taken := make([]Event, 0, len(events))
+	for _, event := range events {
+		if s.inHand[event.Seq] || s.recording[event.Seq] || s.leftOut[event.Seq] != nil {
+			continue
 		}
+		s.inHand[event.Seq] = true
+		_, event.Alone = s.tries[event.Seq]
+		taken = append(taken, event)
 	}
-	return events
+	return taken
+}
+
+// putDown ends what take began.
+func (s *suspects) putDown(events []Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range events {
+		delete(s.inHand, event.Seq)
+	}
+}
+
+// anyInHand reports whether any worker has rows in hand.
+func (s *suspects) anyInHand() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.inHand) > 0
 }
 
 // blame notes that a request failed while others went through.
@@ -89,6 +110,7 @@ func (s *suspects) unrecordable(seq int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusals++
+	delete(s.recording, seq)
 	s.leftOut[seq] = fmt.Errorf("event with seq %d: its outcome could not be recorded; if it was accepted, it will be sent again: %w", seq, err)
 }
 
@@ -116,6 +138,18 @@ func (s *suspects) recorded(seqs []int64) {
 	for _, seq := range seqs {
 		delete(s.recording, seq)
 	}
+}
+
+// unrecorded counts the rows of which the store has not heard, as far as is known.
+func (s *suspects) unrecorded(seqs []int64) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seq := range seqs {
+		if s.recording[seq] {
+			n++
+		}
+	}
+	return n
 }
 
 // stored notes that the store records what it is given.

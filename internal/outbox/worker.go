@@ -40,6 +40,7 @@ type batch struct {
 	asked   int
 	blind   bool
 	claimed time.Time
+	taken   []Event // to be sent; nil: none yet
 }
 
 // full reports whether the claim stopped because it had enough, so that there
@@ -64,12 +65,8 @@ func (w *worker) drain(ctx context.Context) error {
 				return err
 			}
 		case len(batch.Events) > 0:
-			outcomes := w.publish(ctx, batch)
-			if err := w.settle(ctx, batch, outcomes); err != nil {
+			if err := w.handle(ctx, batch); err != nil {
 				return err
-			}
-			if allHeld(outcomes) {
-				w.run.budget.sleep(ctx, heldPause)
 			}
 		case !w.idle(ctx, batch):
 			w.run.report.stopped(Drained)
@@ -78,6 +75,20 @@ func (w *worker) drain(ctx context.Context) error {
 	}
 	w.run.report.stopped(w.reason())
 	return w.err
+}
+
+// handle publishes a batch and settles it.
+func (w *worker) handle(ctx context.Context, batch *batch) error {
+	outcomes := w.publish(ctx, batch)
+	err := w.settle(ctx, batch, outcomes)
+	w.run.suspects.putDown(batch.taken)
+	switch {
+	case !allHeld(outcomes):
+		w.run.works()
+	case err == nil:
+		w.run.budget.sleep(ctx, heldPause)
+	}
+	return err
 }
 
 // goesOn reports whether there is another batch for the worker. One that is
@@ -170,6 +181,9 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 	w.run.floor.found(batch.scan, found.Events, batch.full(), now)
 	w.run.turn.found(batch.turn, found.Turn)
 	w.failures, w.err, w.blind, w.nothing = 0, nil, false, len(found.Events) == 0
+	if w.nothing && !w.run.suspects.anyInHand() {
+		w.run.works()
+	}
 	switch {
 	case batch.cut():
 		w.rows = 2 * len(found.Events)
@@ -187,7 +201,8 @@ func (w *worker) publish(ctx context.Context, batch *batch) []Outcome {
 		return w.passOver(batch)
 	}
 	until := w.run.budget.publishUntil(batch.claimed)
-	return w.run.dispatcher.publish(ctx, batch.Events, batch.claimed, until)
+	batch.taken = w.run.suspects.take(batch.Events)
+	return w.run.dispatcher.publish(ctx, batch.taken, batch.claimed, until)
 }
 
 // passOver leaves the row of a blind claim to the next run. It is not taken for

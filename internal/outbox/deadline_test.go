@@ -223,3 +223,116 @@ func TestARunEndsBeforeItsDeadlineWhateverHappens(t *testing.T) {
 		})
 	}
 }
+
+// calmTrial is a trial in which all goes well.
+func calmTrial(budget time.Duration, n int) *trial {
+	d := newDice(1)
+	store := &slowStore{fakeStore: newStore(events(n, 1, "b")...), connectLimit: 30 * time.Second}
+	for _, spell := range []*spell{&store.connecting, &store.claiming, &store.settling, &store.recording, &store.closing} {
+		spell.dice = d
+	}
+	bus := newSlowBus()
+	bus.limit, bus.sending.dice, bus.checking.dice = 5*time.Second, d, d
+	return &trial{budget: budget, config: config(), store: store, bus: bus}
+}
+
+func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
+func TestARunUnderABusThatAnswersJustInTimeRecordsWhatItSent(t *testing.T) {
+	t.Parallel()
+	for budget := 11100 * time.Millisecond; budget < 40*time.Second; budget += 370 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			trial := calmTrial(budget, 5_000)
+			trial.calm = true
+			trial.store.claiming.lag, trial.store.settling.lag = always(20*time.Millisecond), always(20*time.Millisecond)
+			trial.bus.sending.lag = always(4999 * time.Millisecond)
+			trial.run(t)
+			require.NotEmpty(t, trial.store.published(), budget)
+			require.Len(t, trial.store.published(), len(trial.bus.accepted), budget)
+			require.Empty(t, trial.bus.untold, budget)
+		})
+	}
+}
+
+func TestARunThatWaitedTooLongForTheDatabaseSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, slow := range map[string]func(*slowStore) *spell{
+		"ToConnect": func(s *slowStore) *spell { return &s.connecting },
+		"ToClaim":   func(s *slowStore) *spell { return &s.claiming },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			trial := calmTrial(30*time.Second, 10)
+			slow(trial.store).lag = always(19500 * time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), trial.budget)
+			defer cancel()
+			_, err := outbox.NewRelay(trial.store, trial.bus, trial.config, discard).Run(ctx)
+			require.ErrorContains(t, err, "no time for any work: the time of the run, 25s without the reserve, was over", name)
+			require.Empty(t, trial.bus.requests, name)
+		})
+	}
+}
+
+// The database of a paused cluster answers after 20 seconds, once.
+func TestARunWaitsForADatabaseThatWakesAndTheNextFindsItAwake(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []time.Duration{15 * time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			trial := calmTrial(budget, 10)
+			awake := time.Now().Add(20 * time.Second)
+			trial.store.connecting.lag = func() time.Duration { return time.Until(awake) }
+			trial.run(t)
+			require.Equal(t, budget == time.Minute, len(trial.store.pending()) == 0)
+			time.Sleep(time.Minute)
+			trial.run(t)
+			require.Empty(t, trial.store.pending())
+		})
+	}
+}
+
+func TestASessionThatDoesNotEndKeepsNothingFromBeingRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		trial := calmTrial(time.Minute, 1_000)
+		trial.store.closing.hangs = 1
+		fails := 3
+		trial.store.settle = func(outbox.Settlement) error {
+			if fails--; fails >= 0 {
+				return errConnection
+			}
+			return nil
+		}
+		report, err := drain(t, trial.store, trial.bus, trial.config, trial.budget)
+		require.NoError(t, err)
+		require.Equal(t, 1_000, report.Published)
+		require.Less(t, report.Duration, 10*time.Second)
+		require.Empty(t, trial.bus.sentAgain())
+	})
+}
+
+func TestNoWorkerSendsWhatAnotherHasInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		trial := calmTrial(time.Minute, 300)
+		trial.config.FrontScanMax = 100 * time.Millisecond
+		trial.store.killed = 0.5 // within ten seconds, most of them while the bus is asked
+		trial.bus.sending.lag = always(4 * time.Second)
+		report, err := drain(t, trial.store, trial.bus, trial.config, trial.budget)
+		require.NoError(t, err)
+		require.Equal(t, 300, report.Published)
+		require.Empty(t, trial.bus.sentAgain())
+	})
+}
+
+func TestWhatSeveralWorkersCouldNotRecordIsAddedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		trial := calmTrial(time.Minute, 5_000)
+		trial.config.Workers = 3
+		trial.bus.sending.lag = always(time.Second)
+		trial.store.settling.fails, trial.store.recording.fails = 1, 1
+		_, err := drain(t, trial.store, trial.bus, trial.config, trial.budget)
+		require.Len(t, trial.bus.told, 192, "each has published one batch")
+		require.ErrorContains(t, err, "192 accepted events could not all be recorded")
+		require.Equal(t, len(trial.bus.told), admitted(err))
+	})
+}

@@ -124,5 +124,5 @@ func TestAShardThatFailsTakesNoThroughputFromTheOthers(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "its request failed 5 times while others went through")
 	require.Len(t, store.pending(), 100)
-	require.Less(t, took, 2*whole, "the same events always fail")
+	require.Less(t, took, 3*whole, "the same events always fail")
 }

@@ -99,7 +99,7 @@ func drips(beginning, piece string) func(net.Conn) {
 		read(conn)
 		_, err := io.WriteString(conn, beginning)
 		for err == nil {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			_, err = io.WriteString(conn, piece)
 		}
 	}
@@ -158,7 +158,7 @@ func requireEnds(t *testing.T, network func() *wire, url string, change func(*aw
 				require.LessOrEqual(t, time.Since(began), min(limit, 5*time.Second), "%s outlives its limit", name)
 				require.LessOrEqual(t, w.dials, 1, "%s is tried once", name)
 				codes = append(codes, requireFault(t, err, outbox.Unavailable).Code)
-				time.Sleep(connectTimeout) // the transport goes on connecting, for the next request
+				<-time.After(connectTimeout) // the transport goes on connecting, for the next request
 			})
 		}
 	}
@@ -281,7 +281,7 @@ func TestACheckThatIsSharedEndsInTimeForAll(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range 10 {
 			wait.Go(func() {
-				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+				<-time.After(time.Duration(i) * 100 * time.Millisecond)
 				requireFault(t, p.CheckBus(t.Context(), "orders"), outbox.Unavailable)
 			})
 		}

@@ -134,10 +134,12 @@ func anyBus(d *dice, calm bool, limit time.Duration) *slowBus {
 }
 
 // needs is the least budget in which a run does anything.
-func (t *trial) needs() time.Duration { return t.config.Reserve + t.config.SendTimeout + time.Second }
+func (tr *trial) needs() time.Duration {
+	return tr.config.Reserve + tr.config.SendTimeout + time.Second
+}
 
 // kept is what is left of the time when a run has ended at the latest.
-func (t *trial) kept() time.Duration { return min(500*time.Millisecond, t.config.Reserve/2) * 3 / 4 }
+func (tr *trial) kept() time.Duration { return min(500*time.Millisecond, tr.config.Reserve/2) * 3 / 4 }
 
 // run runs the relay and checks what holds whatever happens.
 func (tr *trial) run(t *testing.T) {
@@ -296,7 +298,8 @@ func TestASessionThatDoesNotEndKeepsNothingFromBeingRecorded(t *testing.T) {
 		trial.store.closing.hangs = 1
 		fails := 3
 		trial.store.settle = func(outbox.Settlement) error {
-			if fails--; fails >= 0 {
+			fails--
+			if fails >= 0 {
 				return errConnection
 			}
 			return nil

@@ -44,7 +44,8 @@ type CleanupReport struct {
 
 // Run deletes until nothing is left to delete, or until the context's deadline,
 // less a reserve, is near. The report is valid also beside an error, which tells
-// of rows that could not be deleted as well as of what ended the run.
+// of rows that could not be deleted as well as of what ended the run. It is one that
+// the time was too short for any work, or was over before any was done.
 func (c *Cleaner) Run(ctx context.Context) (CleanupReport, error) {
 	began := time.Now()
 	run := &cleanup{cleaner: c, budget: newBudget(ctx, began, cleanupReserve, least+travel)}

@@ -35,14 +35,14 @@ func anyTrial(seed uint64) *trial {
 	config.MaxRate = pick(d, 0.0, 0, 0, 1, 50, 1000)
 	config.SendTimeout = pick(d, 100*time.Millisecond, time.Second, 5*time.Second, 5*time.Second, 10*time.Second)
 	config.Reserve = pick(d, time.Second, 2*time.Second, 5*time.Second, 5*time.Second, 30*time.Second)
-	config.PollInterval = pick(d, time.Duration(0), 0, 200*time.Millisecond, time.Second, 30*time.Second)
+	config.PollInterval = pick(d, time.Duration(0), 0, 500*time.Millisecond, 5*time.Second, 30*time.Second)
 	config.Parallel = 1 + d.int(2)
 	config.MaxAttempts = pick(d, 1, 50)
 	t := &trial{budget: d.between(time.Second, 15*time.Minute), config: config, calm: d.hit(0.5)}
 	if d.hit(0.2) { // just enough
 		t.budget = t.needs() + d.upTo(10*time.Second)
 	}
-	n := d.int(1_500)
+	n := d.int(800)
 	t.store = anyStore(d, t.calm, events(n/2, 1, "a"), events(n-n/2, int64(n/2+1), "b"))
 	t.bus = anyBus(d, d.hit(0.5), config.SendTimeout)
 	return t

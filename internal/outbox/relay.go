@@ -46,9 +46,9 @@ func NewRelay(store Store, publisher Publisher, config Config, log *slog.Logger)
 // Run drains the outbox until it is empty or the time is used up: the context's
 // deadline less the reserve. One that polls goes on until the time is used up, or
 // until enough newer ones are at work. The report tells what was done, also beside an
-// error. It is an error when the time is too short for any work, when the store
-// fails, when an accepted event could not be recorded, and when a bus could not
-// be published to.
+// error. It is an error when the time is too short for any work, or was over before
+// any was done, when the store fails, when an accepted event could not be
+// recorded, and when a bus could not be published to.
 func (r *Relay) Run(ctx context.Context) (Report, error) {
 	began := time.Now()
 	run := r.newRun(ctx, began)

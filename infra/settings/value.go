@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,13 +26,24 @@ func (l list) String() string {
 // Set takes both forms.
 func (l list) Set(text string) error {
 	if strings.HasPrefix(text, "[") {
-		return json.Unmarshal([]byte(text), l.texts)
+		return l.unmarshal(text)
 	}
 	*l.texts = nil
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			*l.texts = append(*l.texts, part)
 		}
+	}
+	return nil
+}
+
+// unmarshal refuses null too, which would be read as an empty text.
+func (l list) unmarshal(text string) error {
+	if err := json.Unmarshal([]byte(text), l.texts); err != nil {
+		return err
+	}
+	if slices.Contains(*l.texts, "") {
+		return errors.New("an empty text")
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"outboxrelay/internal/config"
 )
 
-// anySecond is by how much the time between two invocations differs from what the
+// jitter is by how much the time between two invocations differs from what the
 // schedule says: Scheduler picks whatever second of a minute it likes.
-const anySecond = time.Minute
+const jitter = time.Minute
 
 // relayTimeout of a polling relay spans two periods, so that one is always at
 // work. The older run ends once it sees the newer at work.
@@ -25,7 +25,7 @@ func (p Props) relayTimeout() time.Duration {
 // work: a run works until its reserve begins, and by then the next one has to be
 // invoked and at work.
 func gapless(every, reserve time.Duration) time.Duration {
-	return every + anySecond + startUp + reserve
+	return every + jitter + startUp + reserve
 }
 
 // rarest is the longest period, in whole minutes, of a polling relay whose timeout

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"outboxrelay/infra/outboxcdk"
 	"outboxrelay/internal/config"
+
+	"outboxrelay/infra/outboxcdk"
 )
 
 // others are keys of the functions' environment that are not read by

@@ -32,3 +32,9 @@ func TestASettingWithoutItsOptionIsNoNameOfAStack(t *testing.T) {
 		require.Contains(t, output, "ARGS is 'eventBus=orders': expected -c before a setting, as in ARGS='-c key=value'")
 	}
 }
+
+func TestSynthListsNoTemplatesOfEarlierRuns(t *testing.T) {
+	output, err := commands(t, "synth")
+	require.NoError(t, err, "%s", output)
+	require.Regexp(t, `(?s)rm -rf infra/cdk\.out.*/cdk synth.*ls cdk\.out/`, output)
+}

@@ -136,9 +136,15 @@ func (c *checker) vpc(n Network) {
 		c.unset("vpcId", n.VpcID != "", "with Network.Vpc")
 		c.unset("subnetIds", len(n.SubnetIDs) > 0, "with Network.Vpc, which takes Network.Subnets")
 	}
-	egresses := []string{egressNat, egressEndpoints, egressExistingEndpoints}
-	if !slices.Contains(egresses, n.Egress) {
-		c.report("egress", "is %q: expected nat (or another way to the internet), endpoints (made here, for EventBridge and Secrets Manager) "+
-			"or existing-endpoints: without a way out of the VPC every call to AWS hangs", n.Egress)
+	c.egress(n.Egress)
+}
+
+func (c *checker) egress(egress string) {
+	const expected = "expected nat (or another way to the internet), endpoints (made here, for EventBridge and Secrets Manager) " +
+		"or existing-endpoints: without a way out of the VPC every call to AWS hangs"
+	if egress == "" {
+		c.report("egress", "is not set: %s", expected)
+	} else if !slices.Contains([]string{egressNat, egressEndpoints, egressExistingEndpoints}, egress) {
+		c.report("egress", "is %q: %s", egress, expected)
 	}
 }

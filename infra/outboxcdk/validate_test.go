@@ -81,7 +81,7 @@ func TestRefuses(t *testing.T) {
 		`databaseUser is "*": expected a user's name`:                          {iamProps, func(p *outboxcdk.Props) { p.Database.User = "*" }},
 
 		"subnetIds is not set: vpcId needs":                                        {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = nil }},
-		`egress is "": expected nat`:                                               {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "" }},
+		"egress is not set: expected nat":                                          {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "" }},
 		`egress is "none": expected nat`:                                           {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "none" }},
 		`vpcId is "shop": expected vpc- and 8 or 17 hex digits`:                    {inVpcProps, func(p *outboxcdk.Props) { p.Network.VpcID = "shop" }},
 		`subnetIds is "sub": expected each of them to be subnet- and`:              {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = []string{"sub"} }},

@@ -18,7 +18,7 @@ func foreign(context map[string]any, ours []string) map[string]bool {
 	personal, found := personalContext(), map[string]bool{}
 	for key := range context {
 		_, isPersonal := personal[key]
-		if (isPersonal || strings.ContainsAny(key, "@:/-")) && config.Suggest(strings.ReplaceAll(key, "-", ""), ours) == "" {
+		if (isPersonal || strings.ContainsAny(key, "@:/-")) && config.Suggest(key, ours) == "" {
 			found[key] = true
 		}
 	}

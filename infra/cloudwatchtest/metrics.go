@@ -1,6 +1,7 @@
 package cloudwatchtest
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +48,8 @@ func (m Metrics) statistic(metric unique.Handle[Metric], name string, from, to, 
 	if len(minutes) == 0 {
 		return 0, false
 	}
-	for at := minute(from); at < minute(to); at++ {
-		for _, sample := range minutes[at] {
+	for samples := range between(minutes, minute(from), minute(to)) {
+		for _, sample := range samples {
 			switch {
 			case sample.visible.After(now):
 				continue
@@ -61,6 +62,23 @@ func (m Metrics) statistic(metric unique.Handle[Metric], name string, from, to, 
 		}
 	}
 	return value, found
+}
+
+// between are the samples from one minute up to another, by minutes in any order: a
+// metric may have fewer of them than a long period.
+func between(minutes map[int64][]sample, from, to int64) iter.Seq[[]sample] {
+	return func(yield func([]sample) bool) {
+		if int64(len(minutes)) < to-from {
+			for at, samples := range minutes {
+				if from <= at && at < to && !yield(samples) {
+					return
+				}
+			}
+			return
+		}
+		for at := from; at < to && yield(minutes[at]); at++ { //nolint:revive // the work is done by yield
+		}
+	}
 }
 
 const (

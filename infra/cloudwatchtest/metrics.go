@@ -1,7 +1,6 @@
 package cloudwatchtest
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -27,28 +26,48 @@ type sample struct {
 	value   float64
 }
 
-// Metrics are all values that were ever put, by metric and minute.
-type Metrics map[unique.Handle[Metric]]map[int64][]sample
+// Metrics are all values that were ever put, by metric.
+type Metrics map[unique.Handle[Metric]]*minutes
+
+// minutes are the values of a metric from a first minute on.
+type minutes struct {
+	first int64
+	of    [][]sample
+}
 
 // Put adds a value that is stamped with one time and can be seen from another on.
 func (m Metrics) Put(metric Metric, stamped, visible time.Time, value float64) {
-	key := unique.Make(metric)
-	minutes := m[key]
-	if minutes == nil {
-		minutes = map[int64][]sample{}
-		m[key] = minutes
+	key, at := unique.Make(metric), minute(stamped)
+	if m[key] == nil {
+		m[key] = &minutes{first: at}
 	}
-	minutes[minute(stamped)] = append(minutes[minute(stamped)], sample{visible, value})
+	m[key].put(at, sample{visible, value})
+}
+
+func (m *minutes) put(at int64, value sample) {
+	if at < m.first {
+		m.of = slices.Concat(make([][]sample, m.first-at), m.of)
+		m.first = at
+	}
+	if missing := at - m.first + 1 - int64(len(m.of)); missing > 0 {
+		m.of = append(m.of, make([][]sample, missing)...)
+	}
+	m.of[at-m.first] = append(m.of[at-m.first], value)
+}
+
+// between are the values from one minute up to another.
+func (m *minutes) between(from, to int64) [][]sample {
+	if m == nil {
+		return nil
+	}
+	end := int64(len(m.of))
+	return m.of[min(max(from-m.first, 0), end):min(max(to-m.first, 0), end)]
 }
 
 // statistic is that of the values from one time up to another, as seen now; no
 // value: nothing.
 func (m Metrics) statistic(metric unique.Handle[Metric], name string, from, to, now time.Time) (value float64, found bool) {
-	minutes := m[metric]
-	if len(minutes) == 0 {
-		return 0, false
-	}
-	for samples := range between(minutes, minute(from), minute(to)) {
+	for _, samples := range m[metric].between(minute(from), minute(to)) {
 		for _, sample := range samples {
 			switch {
 			case sample.visible.After(now):
@@ -62,23 +81,6 @@ func (m Metrics) statistic(metric unique.Handle[Metric], name string, from, to, 
 		}
 	}
 	return value, found
-}
-
-// between are the samples from one minute up to another, by minutes in any order: a
-// metric may have fewer of them than a long period.
-func between(minutes map[int64][]sample, from, to int64) iter.Seq[[]sample] {
-	return func(yield func([]sample) bool) {
-		if int64(len(minutes)) < to-from {
-			for at, samples := range minutes {
-				if from <= at && at < to && !yield(samples) {
-					return
-				}
-			}
-			return
-		}
-		for at := from; at < to && yield(minutes[at]); at++ { //nolint:revive // the work is done by yield
-		}
-	}
 }
 
 const (

@@ -133,27 +133,27 @@ var deaths = []death{
 	{
 		what: "the schedule of the relay is off or deleted", of: "Relay", within: atOnce("Relay"),
 		rings: []string{"RelayNotInvoked"}, later: []string{"LagHigh"},
-		mend: "deploy with `scheduled`", is: unpublished(off),
+		mend: "turn it on, or make it again", is: unpublished(off),
 	},
 	{
 		what: "all schedules are off: relay and monitor are still", of: "Relay", within: atOnce("Relay"),
 		rings: []string{"RelayNotInvoked", "LagMissing"}, later: []string{"MigrateNotInvoked"},
-		mend: "deploy with `scheduled`", is: shared(off, "Relay", "Lag", "Cleanup", "Migrate"),
+		mend: "turn them on", is: shared(off, "Relay", "Lag", "Cleanup", "Migrate"),
 	},
 	{
 		what: "the role of the schedules may not invoke", of: "Relay", within: atOnce("Relay"),
 		rings: []string{"RelayNotInvoked", "LagMissing", "SchedulesFail"}, later: []string{"UndeliveredWaiting", "MigrateNotInvoked"},
-		mend: "deploy the role again, then purge the queue", is: shared(undelivered, "Relay", "Lag", "Cleanup", "Migrate"),
+		mend: "give the role its policy back, then purge the queue", is: shared(undelivered, "Relay", "Lag", "Cleanup", "Migrate"),
 	},
 	{
 		what: "the role of the schedules is gone, and nothing gets into the queue", of: "Relay", within: atOnce("Relay"),
 		rings: []string{"RelayNotInvoked", "LagMissing", "SchedulesFail"}, later: []string{"MigrateNotInvoked"},
-		mend: "deploy the role again", is: shared(lost, "Relay", "Lag", "Cleanup", "Migrate"),
+		mend: "make the role again", is: shared(lost, "Relay", "Lag", "Cleanup", "Migrate"),
 	},
 	{
 		what: "the function of the relay is deleted", of: "Relay", within: atOnce("Relay"),
 		rings: []string{"RelayNotInvoked", "SchedulesFail"}, later: []string{"UndeliveredWaiting", "LagHigh"},
-		mend: "deploy the function again, then purge the queue", is: unpublished(undelivered),
+		mend: "make the function again, then purge the queue", is: unpublished(undelivered),
 	},
 	{
 		what: "deliveries succeed again, and what could not be delivered is left in the queue", of: "Lag", within: soon,
@@ -203,7 +203,7 @@ var deaths = []death{
 	{
 		what: "the schedule of the monitor `lag` is off", of: "Lag", within: atOnce("Lag"),
 		rings: []string{"LagMissing"},
-		mend:  "deploy with `scheduled`", is: shared(off, "Lag"),
+		mend:  "turn it on", is: shared(off, "Lag"),
 	},
 	{
 		what: "the monitor `lag` fails", of: "Lag", within: atOnce("Lag"),
@@ -215,7 +215,7 @@ var deaths = []death{
 	{
 		what: "metrics have another name: `OUTBOX_NAME` or `METRICS_NAMESPACE` was changed by hand", of: "Lag", within: atOnce("Lag"),
 		rings: []string{"LagMissing"},
-		mend:  "deploy again", is: shared(unseen, "Lag"),
+		mend:  "change it back", is: shared(unseen, "Lag"),
 	},
 	{
 		what: "events are poison: they can never be published", of: "Lag", within: atOnce("Lag"),
@@ -234,12 +234,12 @@ var deaths = []death{
 	{
 		what: "the daily `migrate` is not invoked: its schedule is off or deleted", of: "Migrate", within: byTheHour,
 		rings: []string{"MigrateNotInvoked"},
-		mend:  "deploy with `scheduled`, and run it", is: shared(off, "Migrate"),
+		mend:  "turn it on, or make it again; run it", is: shared(off, "Migrate"),
 	},
 	{
 		what: "the function of `migrate` is deleted", of: "Migrate", within: soon,
 		rings: []string{"UndeliveredWaiting"}, later: []string{"MigrateNotInvoked"},
-		mend: "deploy the function again, then purge the queue", is: shared(undelivered, "Migrate"),
+		mend: "make the function again, then purge the queue", is: shared(undelivered, "Migrate"),
 	},
 	{
 		what: "more events are written than the relay publishes", of: "Lag", within: after(5 * time.Minute),

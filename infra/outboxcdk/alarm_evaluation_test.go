@@ -3,6 +3,7 @@ package outboxcdk_test
 import (
 	"debug/elf"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -88,17 +89,28 @@ var readings = []cloudwatchtest.Reading{
 
 var midnight = time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 
-// eachTempo runs a test for each schedule and reading.
-func eachTempo(t *testing.T, test func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading)) {
+// eachTempo runs a test for the alarms of each schedule.
+func eachTempo(t *testing.T, test func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm)) {
 	t.Helper()
 	for _, tempo := range tempos {
 		t.Run(tempo.name, func(t *testing.T) {
 			alarms := metricAlarms(t, tempoTemplates[tempo.name](t))
 			require.Len(t, alarms, 16)
-			for _, reading := range readings {
-				test(t, tempo, alarms, reading)
-			}
+			test(t, tempo, alarms)
 		})
+	}
+}
+
+// read is each alarm by each reading.
+func read(alarms []cloudwatchtest.MetricAlarm) iter.Seq2[cloudwatchtest.MetricAlarm, cloudwatchtest.Reading] {
+	return func(yield func(cloudwatchtest.MetricAlarm, cloudwatchtest.Reading) bool) {
+		for _, alarm := range alarms {
+			for _, reading := range readings {
+				if !yield(alarm, reading) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -118,15 +130,15 @@ func TestTheTemposAreThoseOfTheTemplates(t *testing.T) {
 func TestEachDeathIsHeardInTime(t *testing.T) {
 	for _, death := range deaths {
 		t.Run(strings.ReplaceAll(death.what, " ", "_"), func(t *testing.T) {
-			eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+			eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm) {
 				t.Helper()
-				told(t, death, tempo, alarms, reading)
+				told(t, death, tempo, alarms)
 			})
 		})
 	}
 }
 
-func told(t *testing.T, death death, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+func told(t *testing.T, death death, tempo tempo, alarms []cloudwatchtest.MetricAlarm) {
 	t.Helper()
 	died := midnight.Add(24 * time.Hour)
 	mended := died.Add(death.duration(tempo))
@@ -139,7 +151,7 @@ func told(t *testing.T, death death, tempo tempo, alarms []cloudwatchtest.Metric
 	end := mended.Add(death.aftermath(tempo))
 	metrics := world.metrics(died.Add(-24*time.Hour), end)
 	promised := world.start(death.of, died).Add(death.within(tempo) + time.Minute).Truncate(time.Minute) // when CloudWatch looks
-	for _, alarm := range alarms {
+	for alarm, reading := range read(alarms) {
 		history := alarm.History(metrics, died.Add(-time.Hour), end, reading)
 		about := fmt.Sprintf("%s, %+v, died %v, promised %v: %+v", alarm.Name, reading, died, promised, history)
 		switch {
@@ -201,7 +213,7 @@ func TestNothingRingsWhenAllIsWell(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+			eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm) {
 				t.Helper()
 				late := 2 * time.Minute
 				if name == "AFailover" { // not both at once
@@ -212,7 +224,7 @@ func TestNothingRingsWhenAllIsWell(t *testing.T) {
 						return is(int(now.Sub(midnight).Minutes()))
 					}}
 					metrics := world.metrics(midnight.Add(-time.Hour), midnight.Add(9*time.Hour))
-					for _, alarm := range alarms {
+					for alarm, reading := range read(alarms) {
 						require.Empty(t, alarm.History(metrics, midnight.Add(time.Hour), midnight.Add(9*time.Hour), reading), "%s, %+v, busy %v", alarm.Name, reading, busy)
 					}
 				}
@@ -223,12 +235,12 @@ func TestNothingRingsWhenAllIsWell(t *testing.T) {
 
 // What looks back by hours has to see days.
 func TestNothingRingsFromDayToDay(t *testing.T) {
-	eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+	eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm) {
 		t.Helper()
 		for _, busy := range []bool{false, true} {
 			world := world{tempo: tempo, late: 2 * time.Minute, busy: busy, seed: 11, at: func(time.Time) condition { return condition{} }}
 			metrics := world.metrics(midnight, midnight.Add(100*time.Hour))
-			for _, alarm := range alarms {
+			for alarm, reading := range read(alarms) {
 				if alarm.Period == time.Hour {
 					require.Empty(t, alarm.History(metrics, midnight.Add(2*time.Hour), midnight.Add(100*time.Hour), reading), "%s, %+v", alarm.Name, reading)
 				}
@@ -240,7 +252,7 @@ func TestNothingRingsFromDayToDay(t *testing.T) {
 // Scheduler tells a failure by one metric or another, and of the others there may
 // never have been anything.
 func TestSchedulesFailHearsEachWayToFail(t *testing.T) {
-	eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+	eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm) {
 		t.Helper()
 		fail := alarms[slices.IndexFunc(alarms, func(a cloudwatchtest.MetricAlarm) bool { return a.Name == "SchedulesFail" })]
 		for _, name := range []string{"TargetErrorCount", "InvocationDroppedCount", "InvocationsFailedToBeSentToDeadLetterCount"} {
@@ -248,20 +260,22 @@ func TestSchedulesFailHearsEachWayToFail(t *testing.T) {
 			for at := midnight; at.Before(midnight.Add(time.Hour)); at = at.Add(tempo.pulses["Relay"].every) {
 				metrics.Put(scheduler(name), at, at, 1)
 			}
-			history := fail.History(metrics, midnight, midnight.Add(3*time.Hour), reading)
-			require.Len(t, history, 2, "%s, %+v", name, reading)
-			require.False(t, history[0].At.After(midnight.Add(2*tempo.pulses["Relay"].every+2*time.Minute)), "%s, %+v: %+v", name, reading, history)
+			for _, reading := range readings {
+				history := fail.History(metrics, midnight, midnight.Add(3*time.Hour), reading)
+				require.Len(t, history, 2, "%s, %+v", name, reading)
+				require.False(t, history[0].At.After(midnight.Add(2*tempo.pulses["Relay"].every+2*time.Minute)), "%s, %+v: %+v", name, reading, history)
+			}
 		}
 	})
 }
 
 // Before the first run there is nothing: heartbeats ring once, as they should.
 func TestAFirstDeploymentIsOverOnceSomethingRuns(t *testing.T) {
-	eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm, reading cloudwatchtest.Reading) {
+	eachTempo(t, func(t *testing.T, tempo tempo, alarms []cloudwatchtest.MetricAlarm) {
 		t.Helper()
 		world := world{tempo: tempo, late: time.Minute, seed: 3, at: func(time.Time) condition { return condition{} }}
 		metrics := world.metrics(midnight, midnight.Add(3*time.Hour))
-		for _, alarm := range alarms {
+		for alarm, reading := range read(alarms) {
 			history := alarm.History(metrics, midnight.Add(-time.Minute), midnight.Add(3*time.Hour), reading)
 			if !slices.Contains([]string{"RelayNotInvoked", "LagMissing", "MigrateNotInvoked"}, alarm.Name) {
 				require.Empty(t, history, alarm.Name)

@@ -141,8 +141,8 @@ func TestASumTakesWhatIsMissingForZero(t *testing.T) {
 		"m": "OK", "n": "ALARM", "m + n": "ALARM", "m - n": "OK", "n - m": "ALARM", "m + n - m": "ALARM", "m - n + n": "OK", "m - m": "OK",
 	} {
 		metrics := cloudwatchtest.Metrics{} // of m there is nothing
-		for _, minute := range []time.Duration{1, 2} {
-			at := noon.Add(-minute * time.Minute)
+		for _, ago := range []time.Duration{time.Minute, 2 * time.Minute} {
+			at := noon.Add(-ago)
 			metrics.Put(cloudwatchtest.NewMetric("N", "n"), at, at, -1)
 		}
 		require.Equal(t, want, math(t, expression).Evaluate(metrics, noon, cloudwatchtest.OK, reading), expression)
@@ -153,13 +153,13 @@ func TestFillMayNotFillAMetricThatHasNothingInTheRange(t *testing.T) {
 	t.Parallel()
 
 	alarm := math(t, "FILL(n, -1)")
-	for ago, want := range map[time.Duration]cloudwatchtest.State{3: "ALARM", 4: "ALARM", 5: "OK"} {
+	for ago, want := range map[time.Duration]cloudwatchtest.State{3 * time.Minute: "ALARM", 4 * time.Minute: "ALARM", 5 * time.Minute: "OK"} {
 		metrics := cloudwatchtest.Metrics{}
-		at := noon.Add(-ago * time.Minute)
+		at := noon.Add(-ago)
 		metrics.Put(cloudwatchtest.NewMetric("N", "n"), at, at, 0)
-		require.Equal(t, cloudwatchtest.Alarm, alarm.Evaluate(metrics, noon, cloudwatchtest.OK, reading), "it fills all, %d", ago)
+		require.Equal(t, cloudwatchtest.Alarm, alarm.Evaluate(metrics, noon, cloudwatchtest.OK, reading), "it fills all, %s", ago)
 		fillsNothing := cloudwatchtest.Reading{Extra: 2, FillsNothing: true}
-		require.Equal(t, want, alarm.Evaluate(metrics, noon, cloudwatchtest.OK, fillsNothing), "the range has four periods, %d", ago)
+		require.Equal(t, want, alarm.Evaluate(metrics, noon, cloudwatchtest.OK, fillsNothing), "the range has four periods, %s", ago)
 	}
 }
 

@@ -61,7 +61,7 @@ type term struct {
 
 func (t total) value(seen sight, from, to time.Time) (value float64, found bool) {
 	for _, term := range t {
-		if part, is := term.series.value(seen, from, to); is {
+		if part, is := term.value(seen, from, to); is {
 			value, found = value+term.sign*part, true
 		}
 	}

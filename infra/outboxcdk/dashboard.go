@@ -83,7 +83,7 @@ func (r *OutboxRelay) graphs() []graph {
 			named(r.ofSchedules(targetErrors, time.Minute), "refused"),
 			named(r.ofSchedules(invocationsDropped, time.Minute), "dropped"),
 			named(r.ofSchedules(invocationsLost, time.Minute), "lost"),
-			named(ofFunction(r.Relay, "AsyncEventsDropped", sum, time.Minute), "by Lambda"),
+			named(ofFunction(r.Relay, "AsyncEventsDropped", sum, time.Minute), "Lambda"),
 			named(r.undelivered(time.Minute), "queued"),
 		}},
 		{title: "Errors", unit: "runs", lines: r.byFunction("Errors", sum)},

@@ -36,8 +36,8 @@ type Reading struct {
 	Extra int
 	// Aligned: periods begin at multiples of their length. Else they end now.
 	Aligned bool
-	// FillsNothing: FILL fills the gaps of a metric, and not one that has no
-	// datapoint in the whole evaluation range.
+	// FillsNothing: a metric that has no datapoint in the whole evaluation range
+	// stays without, also in FILL, and so does a sum that it is a term of.
 	FillsNothing bool
 }
 
@@ -48,7 +48,7 @@ func (a MetricAlarm) Evaluate(metrics Metrics, now time.Time, previous State, re
 		end = now.Truncate(a.Period)
 	}
 	periods := a.Periods + reading.Extra
-	seen := sight{metrics, now, end.Add(-time.Duration(periods) * a.Period), end, reading.FillsNothing}
+	seen := sight{metrics, now, end.Add(-time.Duration(periods) * a.Period), end, reading.FillsNothing, map[series]bool{}}
 	var found []bool // newest first: is it breaching
 	for n := 0; n < periods && len(found) < a.Periods; n++ {
 		begin := end.Add(-a.Period)

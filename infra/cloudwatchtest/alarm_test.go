@@ -133,7 +133,8 @@ func math(t *testing.T, expression string) cloudwatchtest.MetricAlarm {
 	return alarms[0]
 }
 
-// As "Using metric math" documents it: missing values are treated as 0.
+// As "Using metric math" documents it: missing values are treated as 0. A metric
+// that has none may be no time series at all.
 func TestASumTakesWhatIsMissingForZero(t *testing.T) {
 	t.Parallel()
 
@@ -146,6 +147,10 @@ func TestASumTakesWhatIsMissingForZero(t *testing.T) {
 			metrics.Put(cloudwatchtest.NewMetric("N", "n"), at, at, -1)
 		}
 		require.Equal(t, want, math(t, expression).Evaluate(metrics, noon, cloudwatchtest.OK, reading), expression)
+		if expression != "n" {
+			empty := cloudwatchtest.Reading{Extra: 2, FillsNothing: true}
+			require.Equal(t, cloudwatchtest.OK, math(t, expression).Evaluate(metrics, noon, cloudwatchtest.OK, empty), "m is empty: %s", expression)
+		}
 	}
 }
 

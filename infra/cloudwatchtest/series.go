@@ -15,6 +15,17 @@ type sight struct {
 	now          time.Time
 	begin, end   time.Time
 	fillsNothing bool
+	// empty are those of which is known whether they have anything in the range.
+	empty map[series]bool
+}
+
+// nothing: there is no datapoint in the whole range.
+func (s sight) nothing(of series) bool {
+	if _, known := s.empty[of]; !known {
+		_, found := of.value(s, s.begin, s.end)
+		s.empty[of] = !found
+	}
+	return s.empty[of]
 }
 
 // series is what an alarm watches: a datapoint for a period, or none.
@@ -42,16 +53,15 @@ func (f filled) value(seen sight, from, to time.Time) (value float64, found bool
 	if value, found := f.of.value(seen, from, to); found {
 		return value, true
 	}
-	if seen.fillsNothing {
-		if _, found := f.of.value(seen, seen.begin, seen.end); !found {
-			return 0, false
-		}
+	if seen.fillsNothing && seen.nothing(f.of) {
+		return 0, false
 	}
 	return f.with, true
 }
 
-// total is what sums and differences come to. A term that is missing is 0, as is
-// documented; it has no datapoint where all are missing.
+// total is what sums and differences come to. A value that is missing is 0, as is
+// documented, but it is not said what a metric is that has none at all. There is no
+// datapoint where all are missing.
 type total []term
 
 type term struct {
@@ -61,6 +71,9 @@ type term struct {
 
 func (t total) value(seen sight, from, to time.Time) (value float64, found bool) {
 	for _, term := range t {
+		if seen.fillsNothing && seen.nothing(term.series) {
+			return 0, false
+		}
 		if part, is := term.value(seen, from, to); is {
 			value, found = value+term.sign*part, true
 		}

@@ -16,6 +16,8 @@ type death struct {
 	within func(tempo) time.Duration
 	of     string
 	later  []string
+	// perhaps are those of which it is not documented whether they ring.
+	perhaps []string
 	// mend is what to do about it.
 	mend string
 	// shown are the tests, as function.Test, that show that what happens makes runs
@@ -142,17 +144,17 @@ var deaths = []death{
 	},
 	{
 		what: "the role of the schedules may not invoke", of: "Relay", within: atOnce("Relay"),
-		rings: []string{"RelayNotInvoked", "LagMissing", "SchedulesFail"}, later: []string{"UndeliveredWaiting", "MigrateNotInvoked"},
+		rings: []string{"RelayNotInvoked", "LagMissing", "SchedulesFail", "SchedulesDrop"}, later: []string{"UndeliveredWaiting", "MigrateNotInvoked"},
 		mend: "give the role its policy back, then purge the queue", is: shared(undelivered, "Relay", "Lag", "Cleanup", "Migrate"),
 	},
 	{
 		what: "the role of the schedules is gone, and nothing gets into the queue", of: "Relay", within: atOnce("Relay"),
-		rings: []string{"RelayNotInvoked", "LagMissing", "SchedulesFail"}, later: []string{"MigrateNotInvoked"},
+		rings: []string{"RelayNotInvoked", "LagMissing", "SchedulesDrop", "UndeliveredLost"}, later: []string{"MigrateNotInvoked"},
 		mend: "make the role again", is: shared(lost, "Relay", "Lag", "Cleanup", "Migrate"),
 	},
 	{
 		what: "the function of the relay is deleted", of: "Relay", within: atOnce("Relay"),
-		rings: []string{"RelayNotInvoked", "SchedulesFail"}, later: []string{"UndeliveredWaiting", "LagHigh"},
+		rings: []string{"RelayNotInvoked", "SchedulesFail", "SchedulesDrop"}, later: []string{"UndeliveredWaiting", "LagHigh"},
 		mend: "make the function again, then purge the queue", is: unpublished(undelivered),
 	},
 	{
@@ -162,13 +164,18 @@ var deaths = []death{
 	},
 	{
 		what: "the concurrency of the relay is set to 0", of: "Relay", within: atOnce("Relay"),
-		rings: []string{"RelayNotInvoked"}, later: []string{"RelayDropped", "LagHigh"},
+		rings: []string{"RelayNotInvoked"}, later: []string{"LagHigh"}, perhaps: []string{"RelayDropped"},
 		mend: "delete that, or set `relayReservedConcurrency`", is: unpublished(disabled),
 	},
 	{
 		what: "the account is out of concurrency", of: "Relay", within: atOnce("Relay"),
-		rings: []string{"RelayNotInvoked", "RelayThrottled", "LagMissing"}, later: []string{"RelayDropped"},
+		rings: []string{"RelayNotInvoked", "RelayThrottled", "LagMissing"}, perhaps: []string{"RelayDropped"},
 		mend: "find who uses it, reserve some, have the limit raised", is: shared(throttled, "Relay", "Lag", "Cleanup"),
+	},
+	{
+		what: "the relay has less concurrency than there are parallel ones", of: "Relay", within: atOnce("Relay"),
+		rings: []string{"RelayThrottled"}, later: []string{"RelayDropped"},
+		mend: "a higher `relayReservedConcurrency`", is: shared(starved, "Relay"),
 	},
 	{
 		what: "the relay's secret is wrong; the bus is gone or refuses access, with events to publish", of: "Relay", within: atOnce("Relay"),

@@ -100,7 +100,7 @@ func (r *OutboxRelay) errors(id string, f awslambda.Function, window window) ala
 // invocationAlarms are about invocations that do not become runs.
 func (r *OutboxRelay) invocationAlarms() []alarm {
 	runs := failingRuns(r.props.Relay.Function)
-	return []alarm{
+	return append([]alarm{
 		{
 			id: "RelayThrottled", window: runs, missing: quietIsFine,
 			metric:  ofFunction(r.Relay, "Throttles", sum, runs.period),
@@ -109,15 +109,7 @@ func (r *OutboxRelay) invocationAlarms() []alarm {
 			section: "the-relay-is-throttled",
 		},
 		r.relayDropped(),
-		r.schedulesFail(),
-		{
-			id: "UndeliveredWaiting", window: window{slow, 1, 1}, missing: quietIsFine,
-			metric:  r.undelivered(slow),
-			meaning: "invocations that could not be delivered are in the queue Undelivered",
-			first:   "read their attributes ERROR_CODE and ERROR_MESSAGE, mend that, and then purge the queue",
-			section: "invocations-are-not-delivered",
-		},
-	}
+	}, r.scheduleAlarms()...)
 }
 
 // relayDropped leaves out the runs that ended in an error: without retries Lambda
@@ -125,8 +117,10 @@ func (r *OutboxRelay) invocationAlarms() []alarm {
 // the beginning of a run and drops with its end, so it takes a long period, and
 // more drops than there can be whose error is outside of it.
 //
-// A relay that never begins has no Errors at all. In a difference CloudWatch takes
-// what is missing for 0; FILL would be of no use where there is nothing to fill.
+// In a difference CloudWatch takes a missing value for 0. Where no relay begins at
+// all there are no Errors, and what the difference to nothing is, is not documented:
+// FILL would not help, and it is for RelayNotInvoked to tell that. This one tells that
+// some begin and others do not.
 func (r *OutboxRelay) relayDropped() alarm {
 	relay := r.props.Relay
 	period := max(15*time.Minute, 5*relay.Every)
@@ -144,23 +138,40 @@ func (r *OutboxRelay) relayDropped() alarm {
 	}
 }
 
-// schedulesFail hears a target that refuses, an invocation that was given up, and
-// one that did not even get into the queue: the role of the schedules may do
-// neither, or is not there. It is a sum, in which CloudWatch takes what is missing
-// for 0.
-func (r *OutboxRelay) schedulesFail() alarm {
-	window := r.schedulesWindow()
-	return alarm{
-		id: "SchedulesFail", window: window, missing: quietIsFine,
-		metric: math("refused + dropped + lost", window.period, map[string]awscloudwatch.IMetric{
-			"refused": r.ofSchedules(targetErrors, window.period),
-			"dropped": r.ofSchedules(invocationsDropped, window.period),
-			"lost":    r.ofSchedules(invocationsLost, window.period),
-		}),
-		meaning: "the schedules cannot invoke their functions",
-		first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered; if it is empty, look at the role of the schedules",
-		section: "invocations-are-not-delivered",
+// scheduleAlarms are about invocations that do not get as far as Lambda: the target
+// refuses, or Scheduler gives up for another reason, or what is given up does not even
+// get into the queue. Each has an alarm of its own, since a sum might have no
+// datapoint as long as one of them has never been.
+func (r *OutboxRelay) scheduleAlarms() []alarm {
+	pace := r.schedulesWindow()
+	single := pace
+	single.datapoints = 1
+	alarms := []alarm{
+		{
+			id: "SchedulesFail", window: pace, metric: r.ofSchedules(targetErrors, pace.period),
+			meaning: "the schedules cannot invoke their functions",
+			first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered",
+		},
+		{
+			id: "SchedulesDrop", window: pace, metric: r.ofSchedules(invocationsDropped, pace.period),
+			meaning: "the schedules drop invocations",
+			first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered; if it is empty, look at the role of the schedules",
+		},
+		{
+			id: "UndeliveredLost", window: single, metric: r.ofSchedules(invocationsLost, single.period),
+			meaning: "what the schedules could not deliver did not get into the queue Undelivered either",
+			first:   "see whether the role of the schedules is there and has both its policies",
+		},
+		{
+			id: "UndeliveredWaiting", window: window{slow, 1, 1}, metric: r.undelivered(slow),
+			meaning: "invocations that could not be delivered are in the queue Undelivered",
+			first:   "read their attributes ERROR_CODE and ERROR_MESSAGE, mend that, and then purge the queue",
+		},
 	}
+	for i := range alarms {
+		alarms[i].missing, alarms[i].section = quietIsFine, "invocations-are-not-delivered"
+	}
+	return alarms
 }
 
 // schedulesWindow has room for some invocations of relay and lag, the two that are

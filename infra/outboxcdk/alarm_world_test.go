@@ -35,6 +35,7 @@ const (
 	lost             // Scheduler can do neither
 	throttled        // Lambda has no concurrency for it
 	delayed          // Lambda has none at first
+	starved          // Lambda has none for another one beside it
 	disabled         // its concurrency is 0
 	unseen           // works, but its metrics have another name
 )
@@ -116,6 +117,7 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 		m.invocation(function, start, start.Add(pulse.timeout), 1)
 	case undelivered:
 		m.put(scheduler("TargetErrorCount"), start, start, 1)
+		m.put(scheduler("InvocationDroppedCount"), start, start, 1)
 		// It waits until the next is there, or somebody purges the queue.
 		for at := start; at.Before(start.Add(pulse.every)); at = at.Add(time.Minute) {
 			m.put(queued, at, at.Add(time.Minute), 1)
@@ -133,6 +135,10 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 		if function == "Lag" {
 			m.measured(end.Add(50*time.Second), w.tempo.well(), now.measured)
 		}
+	case starved:
+		m.invocation(function, start, end, 0)
+		m.put(lambda(function, "Throttles"), start, start, 1)
+		m.dropped(function, start.Add(time.Minute))
 	case disabled:
 		m.dropped(function, start)
 	case off:

@@ -111,7 +111,7 @@ func TestEachAlarmSaysWhatToDoFirstAndWhereToReadOn(t *testing.T) {
 // CloudWatch takes 1024 characters.
 func TestDescriptionsAreShortEnoughWhateverTheNames(t *testing.T) {
 	alarms := append(wordy(t).resources("AWS::CloudWatch::Alarm"), wordy(t).resources("AWS::CloudWatch::CompositeAlarm")...)
-	require.Len(t, alarms, 17)
+	require.Len(t, alarms, 19)
 	for _, alarm := range alarms {
 		description := alarm.properties["AlarmDescription"].(string)
 		require.Contains(t, description, "Outbox "+strings.Repeat("n", 64)+" of the stack "+strings.Repeat("s", 128)+": ", alarm.id)
@@ -162,7 +162,7 @@ func TestWithoutSchedulesNoHeartbeatIsExpected(t *testing.T) {
 		names = append(names, construct(alarm.id))
 		require.NotEqual(t, "breaching", alarm.properties["TreatMissingData"], alarm.id)
 	}
-	require.Len(t, names, 13)
+	require.Len(t, names, 15)
 	require.NotContains(t, names, "LagMissing")
 	require.NotContains(t, names, "RelayNotInvoked")
 	require.NotContains(t, names, "MigrateNotInvoked")

@@ -12,17 +12,18 @@ import (
 
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
+	"outboxrelay/internal/relaytest"
 )
 
 func TestAnswersWithTheMembersOfTheContract(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 3)
-	relay := s.start(t, nil)
+	s := relaytest.New(t)
+	s.Insert(t, 3)
+	relay := s.Start(t, nil)
 
 	var members map[string]any
-	require.NoError(t, json.Unmarshal(relay.invoke(t).Payload, &members))
+	require.NoError(t, json.Unmarshal(relay.Run(t).Payload, &members))
 	require.Equal(t, []string{"batches", "deferred", "duration_ms", "failed", "published", "stopped"},
 		slices.Sorted(maps.Keys(members)))
 	require.InDelta(t, 3, members["published"], 0)
@@ -35,8 +36,8 @@ func TestAnswersWithTheMembersOfTheContract(t *testing.T) {
 func TestTakesAnyEvent(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.start(t, nil)
+	s := relaytest.New(t)
+	relay := s.Start(t, nil)
 	for _, event := range []any{
 		nil,
 		[]int{1, 2},
@@ -44,51 +45,51 @@ func TestTakesAnyEvent(t *testing.T) {
 		map[string]any{},
 		map[string]any{"version": "0", "detail-type": "Scheduled Event", "source": "aws.scheduler", "detail": "{}"},
 	} {
-		s.insert(t, 1)
+		s.Insert(t, 1)
 		response, err := relay.Invoke(t.Context(), event)
 		require.NoError(t, err)
-		require.Equal(t, 1, successful(t, response).Published)
+		require.Equal(t, 1, relaytest.Successful(t, response).Published)
 	}
 }
 
 func TestServesManyInvocationsInOneSandbox(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.start(t, nil)
-	s.insert(t, 10)
-	require.Equal(t, 10, relay.succeed(t).Published)
+	s := relaytest.New(t)
+	relay := s.Start(t, nil)
+	s.Insert(t, 10)
+	require.Equal(t, 10, relay.Succeed(t).Published)
 	first, err := relay.PID()
 	require.NoError(t, err)
 
-	s.insert(t, 20)
-	require.Equal(t, 20, relay.succeed(t).Published)
-	s.bus.Always(eventbridgetest.AccessDenied())
-	s.insert(t, 1)
-	relay.fail(t)
-	s.bus.Clear()
-	require.Equal(t, 1, relay.succeed(t).Published)
+	s.Insert(t, 20)
+	require.Equal(t, 20, relay.Succeed(t).Published)
+	s.Bus.Always(eventbridgetest.AccessDenied())
+	s.Insert(t, 1)
+	relay.Fail(t)
+	s.Bus.Clear()
+	require.Equal(t, 1, relay.Succeed(t).Published)
 
 	last, err := relay.PID()
 	require.NoError(t, err)
 	require.Equal(t, first, last)
-	s.requireDelivered(t)
-	s.requireOnce(t)
-	require.Zero(t, s.db.QueryInt(t, "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND state <> 'idle'", s.login.Name))
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
+	require.Zero(t, s.DB.QueryInt(t, "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND state <> 'idle'", s.Login.Name))
 }
 
 func TestEmitsEveryMetricAlsoWhenThereIsNothingToReport(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.start(t, settings{"OUTBOX_NAME": "shop", "METRICS_NAMESPACE": "Company/Relay"})
+	s := relaytest.New(t)
+	relay := s.Start(t, relaytest.Settings{"OUTBOX_NAME": "shop", "METRICS_NAMESPACE": "Company/Relay"})
 
-	relay.succeed(t)
-	s.insert(t, 5)
-	relay.succeed(t)
-	s.insert(t, 1)
-	s.bus.Always(eventbridgetest.AccessDenied())
-	relay.fail(t)
+	relay.Succeed(t)
+	s.Insert(t, 5)
+	relay.Succeed(t)
+	s.Insert(t, 1)
+	s.Bus.Always(eventbridgetest.AccessDenied())
+	relay.Fail(t)
 
 	lines := relay.Metrics(t)
 	require.Len(t, lines, 3)
@@ -119,26 +120,26 @@ func TestEmitsEveryMetricAlsoWhenThereIsNothingToReport(t *testing.T) {
 func TestMeasuresTheLatencyFromAnEventsCreation(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.db.Exec(t, `INSERT INTO outbox (event_type, payload, created_at) VALUES ('Old', '{}', now() - interval '1 hour')`)
-	relay := s.start(t, nil)
+	s := relaytest.New(t)
+	s.DB.Exec(t, `INSERT INTO outbox (event_type, payload, created_at) VALUES ('Old', '{}', now() - interval '1 hour')`)
+	relay := s.Start(t, nil)
 
-	relay.succeed(t)
+	relay.Succeed(t)
 	hour := float64(time.Hour.Milliseconds())
-	require.InDelta(t, hour, relay.metric(t, "PublishLatency"), hour/10)
+	require.InDelta(t, hour, relay.Metric(t, "PublishLatency"), hour/10)
 }
 
 func TestWritesOneLineOfSummaryAnInvocation(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.start(t, nil)
-	s.insert(t, 3)
-	relay.succeed(t)
-	relay.succeed(t)
-	s.insert(t, 2)
-	s.bus.Always(eventbridgetest.AccessDenied())
-	relay.fail(t)
+	s := relaytest.New(t)
+	relay := s.Start(t, nil)
+	s.Insert(t, 3)
+	relay.Succeed(t)
+	relay.Succeed(t)
+	s.Insert(t, 2)
+	s.Bus.Always(eventbridgetest.AccessDenied())
+	relay.Fail(t)
 
 	var published []float64
 	for _, line := range relay.Lines(t) {
@@ -160,8 +161,8 @@ func TestWritesOneLineOfSummaryAnInvocation(t *testing.T) {
 func TestWritesNoSummaryBelowTheLogLevel(t *testing.T) {
 	t.Parallel()
 
-	relay := newScene(t).start(t, settings{"LOG_LEVEL": "WARN"})
-	relay.succeed(t)
+	relay := relaytest.New(t).Start(t, relaytest.Settings{"LOG_LEVEL": "WARN"})
+	relay.Succeed(t)
 	require.Len(t, relay.Lines(t), 1)
 	require.Len(t, relay.Metrics(t), 1)
 }
@@ -174,20 +175,20 @@ const marker = "m4rk3r"
 func TestShowsNeitherPayloadNorPasswordWhateverGoesWrong(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.db.Exec(t, "ALTER ROLE "+s.login.Name+" PASSWORD '"+marker+"'")
-	s.db.Exec(t, ownTable)
-	relay := s.start(t, settings{
-		"DATABASE_URL": strings.Replace(s.login.URL, s.login.Password, marker, 1),
+	s := relaytest.New(t)
+	s.DB.Exec(t, "ALTER ROLE "+s.Login.Name+" PASSWORD '"+marker+"'")
+	s.DB.Exec(t, ownTable)
+	relay := s.Start(t, relaytest.Settings{
+		"DATABASE_URL": strings.Replace(s.Login.URL, s.Login.Password, marker, 1),
 		"LOG_LEVEL":    "debug", "RELAY_RETRY_BASE": "1ms", "RELAY_RETRY_MAX": "1ms",
 	})
 	insert := func(payload string) {
-		s.db.Exec(t, `INSERT INTO outbox (event_type, payload, headers) VALUES ('Secret', $1, $2)`,
+		s.DB.Exec(t, `INSERT INTO outbox (event_type, payload, headers) VALUES ('Secret', $1, $2)`,
 			payload, `{"token":"`+marker+`"}`)
 	}
 	var outputs []string
 	invoke := func() {
-		response := relay.invoke(t)
+		response := relay.Run(t)
 		outputs = append(outputs, string(response.Payload), response.ErrorMessage)
 	}
 
@@ -201,7 +202,7 @@ func TestShowsNeitherPayloadNorPasswordWhateverGoesWrong(t *testing.T) {
 		eventbridgetest.GarbageBody(), eventbridgetest.HalfBody(), eventbridgetest.EmptyBody(), eventbridgetest.EntryCount(3),
 		eventbridgetest.Drop(), eventbridgetest.BreakMidBody(), eventbridgetest.TooLarge(), eventbridgetest.Throttle(),
 	} {
-		s.bus.Script(fault)
+		s.Bus.Script(fault)
 		insert(`{"secret":"` + marker + `"}`)
 		invoke()
 	}
@@ -213,16 +214,16 @@ func TestShowsNeitherPayloadNorPasswordWhateverGoesWrong(t *testing.T) {
 		invoke()
 	}
 	// PostgreSQL shows the whole row in the detail of this error.
-	s.db.Exec(t, `ALTER TABLE events ADD CHECK (published_at IS NULL) NOT VALID`)
+	s.DB.Exec(t, `ALTER TABLE events ADD CHECK (published_at IS NULL) NOT VALID`)
 	insert(`{"secret":"` + marker + `"}`)
 	invoke()
-	s.db.Exec(t, `ALTER TABLE events RENAME body TO content`)
-	s.db.Exec(t, `DROP VIEW outbox`)
+	s.DB.Exec(t, `ALTER TABLE events RENAME body TO content`)
+	s.DB.Exec(t, `DROP VIEW outbox`)
 	invoke()
-	s.db.Exec(t, "ALTER ROLE "+s.login.Name+" PASSWORD 'another'")
+	s.DB.Exec(t, "ALTER ROLE "+s.Login.Name+" PASSWORD 'another'")
 	invoke()
 
-	reasons, err := json.Marshal(postgrestest.Scalar[[]string](t, s.db,
+	reasons, err := json.Marshal(postgrestest.Scalar[[]string](t, s.DB,
 		"SELECT array_agg(coalesce(last_error, '') || error_message) FROM outbox_failed"))
 	require.NoError(t, err)
 	outputs = append(outputs, string(reasons))

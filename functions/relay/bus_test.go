@@ -7,37 +7,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/eventbridgetest"
+	"outboxrelay/internal/relaytest"
 )
-
-func (s *scene) insertFor(t *testing.T, bus string, n int) {
-	t.Helper()
-	s.db.Exec(t, `INSERT INTO outbox (event_type, topic, payload) SELECT 'Routed', $1, '{}' FROM generate_series(1, $2)`, bus, n)
-}
 
 // EventBridge answers success for a bus that does not exist, and drops the
 // event.
 func TestKeepsTheEventsOfABusThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t, eventbridgetest.WithBuses("orders"))
-	s.insertFor(t, "oders", 10)
-	s.insertFor(t, "orders", 20)
-	s.insertFor(t, "oders", 10)
-	s.insert(t, 20)
-	relay := s.start(t, nil)
+	s := relaytest.New(t, eventbridgetest.WithBuses("orders"))
+	s.InsertFor(t, "oders", 10)
+	s.InsertFor(t, "orders", 20)
+	s.InsertFor(t, "oders", 10)
+	s.Insert(t, 20)
+	relay := s.Start(t, nil)
 
-	message := relay.fail(t)
+	message := relay.Fail(t)
 	require.Contains(t, message, `"oders"`)
 	require.Contains(t, message, "40 published")
 	require.NotContains(t, message, `"orders"`)
-	require.Equal(t, 20, s.untouched(t))
-	require.Equal(t, 20, s.count(t, "topic = 'oders' AND published_at IS NULL"))
-	require.Empty(t, s.bus.Dropped())
+	require.Equal(t, 20, s.Untouched(t))
+	require.Equal(t, 20, s.Count(t, "topic = 'oders' AND published_at IS NULL"))
+	require.Empty(t, s.Bus.Dropped())
 
-	s.bus.AddBus("oders")
-	require.Equal(t, 20, relay.succeed(t).Published)
-	s.requireDelivered(t)
-	s.requireOnce(t)
+	s.Bus.AddBus("oders")
+	require.Equal(t, 20, relay.Succeed(t).Published)
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
 }
 
 func TestChecksABusAsOftenAsItIsToldTo(t *testing.T) {
@@ -47,37 +43,37 @@ func TestChecksABusAsOftenAsItIsToldTo(t *testing.T) {
 		t.Run(check+"WithoutPermission", func(t *testing.T) {
 			t.Parallel()
 
-			s := newScene(t)
-			s.insert(t, 10)
-			s.bus.AlwaysDescribe(eventbridgetest.AccessDenied())
-			relay := s.start(t, settings{"EVENT_BUS_CHECK": check})
+			s := relaytest.New(t)
+			s.Insert(t, 10)
+			s.Bus.AlwaysDescribe(eventbridgetest.AccessDenied())
+			relay := s.Start(t, relaytest.Settings{"EVENT_BUS_CHECK": check})
 
 			if works {
-				require.Equal(t, 10, relay.succeed(t).Published)
-				s.requireDelivered(t)
+				require.Equal(t, 10, relay.Succeed(t).Published)
+				s.RequireDelivered(t)
 			} else {
-				message := relay.fail(t)
+				message := relay.Fail(t)
 				require.Contains(t, message, "AccessDeniedException")
 				require.Contains(t, message, "events:DescribeEventBus")
-				require.Equal(t, 10, s.untouched(t))
-				require.Zero(t, s.bus.Stats().Requests)
+				require.Equal(t, 10, s.Untouched(t))
+				require.Zero(t, s.Bus.Stats().Requests)
 			}
 			warned := strings.Contains(strings.Join(relay.Logs(), "\n"), "event bus not checked")
 			require.Equal(t, check == "warn", warned)
-			require.Equal(t, check == "off", len(s.bus.Describes()) == 0)
+			require.Equal(t, check == "off", len(s.Bus.Describes()) == 0)
 		})
 	}
 
 	t.Run("AtMostOnceAMinute", func(t *testing.T) {
 		t.Parallel()
 
-		s := newScene(t)
-		relay := s.start(t, settings{"EVENT_BUS_CHECK": "require"})
+		s := relaytest.New(t)
+		relay := s.Start(t, relaytest.Settings{"EVENT_BUS_CHECK": "require"})
 		for range 5 {
-			s.insert(t, 100)
-			require.Equal(t, 100, relay.succeed(t).Published)
+			s.Insert(t, 100)
+			require.Equal(t, 100, relay.Succeed(t).Published)
 		}
-		require.Equal(t, []string{"default"}, s.bus.Describes())
+		require.Equal(t, []string{"default"}, s.Bus.Describes())
 	})
 }
 
@@ -86,60 +82,60 @@ func TestLeavesOutABusThatRefusesUsAndServesTheOthers(t *testing.T) {
 	t.Parallel()
 
 	const foreign = "arn:aws:events:eu-west-1:210987654321:event-bus/partner"
-	s := newScene(t, eventbridgetest.WithBuses(foreign))
+	s := relaytest.New(t, eventbridgetest.WithBuses(foreign))
 	for range 3 {
-		s.insertFor(t, foreign, 20)
-		s.insert(t, 20)
+		s.InsertFor(t, foreign, 20)
+		s.Insert(t, 20)
 	}
-	s.bus.Always(eventbridgetest.FailEntries("AccessDeniedException", "not allowed", eventbridgetest.Bus(foreign)))
-	relay := s.start(t, settings{"RELAY_BATCH_SIZE": "20"})
+	s.Bus.Always(eventbridgetest.FailEntries("AccessDeniedException", "not allowed", eventbridgetest.Bus(foreign)))
+	relay := s.Start(t, relaytest.Settings{"RELAY_BATCH_SIZE": "20"})
 
-	message := relay.fail(t)
+	message := relay.Fail(t)
 	require.Contains(t, message, foreign)
 	require.Contains(t, message, "60 published")
-	require.Equal(t, 60, s.untouched(t))
+	require.Equal(t, 60, s.Untouched(t))
 
-	s.bus.Clear()
-	require.Equal(t, 60, relay.succeed(t).Published)
-	s.requireDelivered(t)
-	s.requireOnce(t)
+	s.Bus.Clear()
+	require.Equal(t, 60, relay.Succeed(t).Published)
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
 }
 
 // One bus is down: the others get their events in the same run.
 func TestServesTheOtherBusesWhileOneIsDown(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t, eventbridgetest.WithBuses("orders"))
-	s.insertFor(t, "orders", 100)
-	s.insert(t, 100)
-	s.bus.When(func(request eventbridgetest.Request) eventbridgetest.Fault {
+	s := relaytest.New(t, eventbridgetest.WithBuses("orders"))
+	s.InsertFor(t, "orders", 100)
+	s.Insert(t, 100)
+	s.Bus.When(func(request eventbridgetest.Request) eventbridgetest.Fault {
 		if request.Entries[0].Bus == "orders" {
 			return eventbridgetest.Unavailable()
 		}
 		return nil
 	})
-	relay := s.start(t, settings{"RELAY_BATCH_SIZE": "50"})
+	relay := s.Start(t, relaytest.Settings{"RELAY_BATCH_SIZE": "50"})
 
-	message := relay.fail(t)
+	message := relay.Fail(t)
 	require.Contains(t, message, "bus orders")
 	require.Contains(t, message, "100 published")
-	require.Equal(t, 100, s.untouched(t))
+	require.Equal(t, 100, s.Untouched(t))
 }
 
 func TestLeavesPausedBusesAlone(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t, eventbridgetest.WithBuses("orders"))
-	s.insertFor(t, "orders", 10)
-	s.insert(t, 10)
-	relay := s.start(t, nil)
+	s := relaytest.New(t, eventbridgetest.WithBuses("orders"))
+	s.InsertFor(t, "orders", 10)
+	s.Insert(t, 10)
+	relay := s.Start(t, nil)
 
-	s.db.Exec(t, "INSERT INTO outbox_paused (topic) VALUES ('*')")
-	require.Zero(t, relay.succeed(t).Published)
-	s.db.Exec(t, "UPDATE outbox_paused SET topic = 'orders'")
-	require.Equal(t, 10, relay.succeed(t).Published)
-	require.Equal(t, 10, s.untouched(t))
-	s.db.Exec(t, "DELETE FROM outbox_paused")
-	require.Equal(t, 10, relay.succeed(t).Published)
-	s.requireDelivered(t)
+	s.DB.Exec(t, "INSERT INTO outbox_paused (topic) VALUES ('*')")
+	require.Zero(t, relay.Succeed(t).Published)
+	s.DB.Exec(t, "UPDATE outbox_paused SET topic = 'orders'")
+	require.Equal(t, 10, relay.Succeed(t).Published)
+	require.Equal(t, 10, s.Untouched(t))
+	s.DB.Exec(t, "DELETE FROM outbox_paused")
+	require.Equal(t, 10, relay.Succeed(t).Published)
+	s.RequireDelivered(t)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/eventbridgetest"
+	"outboxrelay/internal/relaytest"
 )
 
 // Four functions at once, as when runs overlap or Lambda repeats one. (Scaled
@@ -18,46 +19,46 @@ func TestPublishesEachEventOnceWhenRunsOverlap(t *testing.T) {
 	const rows = 4_000
 	seed := rand.Uint64()
 	t.Logf("seed: %d", seed)
-	s := newScene(t)
-	s.insert(t, rows)
-	s.bus.Always(eventbridgetest.LatencyBetween(seed, 50*time.Millisecond, 500*time.Millisecond))
+	s := relaytest.New(t)
+	s.Insert(t, rows)
+	s.Bus.Always(eventbridgetest.LatencyBetween(seed, 50*time.Millisecond, 500*time.Millisecond))
 
-	var relays [4]relay
+	var relays [4]relaytest.Relay
 	for i := range relays {
-		relays[i] = s.start(t, nil)
+		relays[i] = s.Start(t, nil)
 	}
-	var runs [len(relays)]*invocation
+	var runs [len(relays)]*relaytest.Invocation
 	for i, relay := range relays {
-		runs[i] = relay.begin(t)
+		runs[i] = relay.Begin(t)
 	}
 
 	published := 0
 	for _, run := range runs {
-		published += successful(t, run.wait(t)).Published
+		published += relaytest.Successful(t, run.Wait(t)).Published
 	}
 	require.Equal(t, rows, published)
-	s.requireDelivered(t)
-	require.Len(t, s.bus.AcceptedIDs(), rows)
-	s.requireOnce(t)
+	s.RequireDelivered(t)
+	require.Len(t, s.Bus.AcceptedIDs(), rows)
+	s.RequireOnce(t)
 }
 
 // A row that an application holds is passed over, and published when it is free.
 func TestPassesOverARowThatSomebodyHolds(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 20)
-	holder := s.db.Conn(t)
+	s := relaytest.New(t)
+	s.Insert(t, 20)
+	holder := s.DB.Conn(t)
 	_, err := holder.Exec(t.Context(), "BEGIN; SELECT FROM outbox WHERE seq = 5 FOR UPDATE")
 	require.NoError(t, err)
-	relay := s.start(t, nil)
+	relay := s.Start(t, nil)
 
-	require.Equal(t, 19, relay.succeed(t).Published)
+	require.Equal(t, 19, relay.Succeed(t).Published)
 	_, err = holder.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	require.Equal(t, 1, relay.succeed(t).Published)
-	s.requireDelivered(t)
-	s.requireOnce(t)
+	require.Equal(t, 1, relay.Succeed(t).Published)
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
 }
 
 // An event of a transaction that rolls back is never seen, one that commits late
@@ -65,46 +66,46 @@ func TestPassesOverARowThatSomebodyHolds(t *testing.T) {
 func TestPublishesWhatIsCommittedAndNothingElse(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
+	s := relaytest.New(t)
 	insert := "INSERT INTO outbox (event_type, payload) VALUES ('Late', '{}')"
-	late, never := s.db.Conn(t), s.db.Conn(t)
+	late, never := s.DB.Conn(t), s.DB.Conn(t)
 	_, err := late.Exec(t.Context(), "BEGIN; "+insert)
 	require.NoError(t, err)
 	_, err = never.Exec(t.Context(), "BEGIN; "+insert)
 	require.NoError(t, err)
-	s.insert(t, 10)
-	relay := s.start(t, nil)
+	s.Insert(t, 10)
+	relay := s.Start(t, nil)
 
-	require.Equal(t, 10, relay.succeed(t).Published)
+	require.Equal(t, 10, relay.Succeed(t).Published)
 	_, err = late.Exec(t.Context(), "COMMIT")
 	require.NoError(t, err)
 	_, err = never.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	require.Equal(t, 1, relay.succeed(t).Published)
-	require.Zero(t, relay.succeed(t).Published)
-	require.Len(t, s.bus.AcceptedIDs(), 11)
-	s.requireDelivered(t)
+	require.Equal(t, 1, relay.Succeed(t).Published)
+	require.Zero(t, relay.Succeed(t).Published)
+	require.Len(t, s.Bus.AcceptedIDs(), 11)
+	s.RequireDelivered(t)
 }
 
 // A run that polls publishes what is written while it runs.
 func TestPublishesWhatIsWrittenWhileItPolls(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.startWithin(t, 8*time.Second, settings{
+	s := relaytest.New(t)
+	relay := s.StartWithin(t, 8*time.Second, relaytest.Settings{
 		"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s",
 	})
-	run := relay.begin(t)
+	run := relay.Begin(t)
 	for n := 1; n <= 3; n++ {
-		s.insert(t, 10)
-		require.NoError(t, s.bus.WaitAccepted(t.Context(), 10*n))
+		s.Insert(t, 10)
+		require.NoError(t, s.Bus.WaitAccepted(t.Context(), 10*n))
 	}
 
-	answer := successful(t, run.wait(t))
+	answer := relaytest.Successful(t, run.Wait(t))
 	require.Equal(t, 30, answer.Published)
-	require.Equal(t, "budget", string(answer.Stopped))
-	s.requireDelivered(t)
-	s.requireOnce(t)
+	require.Equal(t, "budget", answer.Stopped)
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
 }
 
 // The scheduler starts the next run before the last one has to end, so that one
@@ -112,37 +113,37 @@ func TestPublishesWhatIsWrittenWhileItPolls(t *testing.T) {
 func TestARunThatPollsMakesWayForTheNext(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	poll := settings{"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s"}
-	older := s.startWithin(t, 90*time.Second, poll)
-	first := older.begin(t)
-	s.insert(t, 10)
-	require.NoError(t, s.bus.WaitAccepted(t.Context(), 10))
-	newer := s.startWithin(t, 8*time.Second, poll)
-	second := newer.begin(t)
+	s := relaytest.New(t)
+	poll := relaytest.Settings{"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s"}
+	older := s.StartWithin(t, 90*time.Second, poll)
+	first := older.Begin(t)
+	s.Insert(t, 10)
+	require.NoError(t, s.Bus.WaitAccepted(t.Context(), 10))
+	newer := s.StartWithin(t, 8*time.Second, poll)
+	second := newer.Begin(t)
 
-	answer := successful(t, first.wait(t))
+	answer := relaytest.Successful(t, first.Wait(t))
 	require.Equal(t, 10, answer.Published)
-	require.Equal(t, "drained", string(answer.Stopped), "its time was not used up")
-	require.Equal(t, true, older.summary(t)["handed_over"])
-	s.insert(t, 10)
-	answer = successful(t, second.wait(t))
+	require.Equal(t, "drained", answer.Stopped, "its time was not used up")
+	require.Equal(t, true, older.Summary(t)["handed_over"])
+	s.Insert(t, 10)
+	answer = relaytest.Successful(t, second.Wait(t))
 	require.Equal(t, 10, answer.Published)
-	require.Equal(t, "budget", string(answer.Stopped))
-	require.NotContains(t, newer.summary(t), "handed_over")
-	s.requireDelivered(t)
-	s.requireOnce(t)
+	require.Equal(t, "budget", answer.Stopped)
+	require.NotContains(t, newer.Summary(t), "handed_over")
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
 }
 
 // Tables of the version before have no numbers that runs could take.
 func TestARunThatPollsSaysToMigrate(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.db.Exec(t, "DROP SEQUENCE outbox_turn; DELETE FROM outbox_schema WHERE version > 2")
-	s.insert(t, 3)
+	s := relaytest.New(t)
+	s.DB.Exec(t, "DROP SEQUENCE outbox_turn; DELETE FROM outbox_schema WHERE version > 2")
+	s.Insert(t, 3)
 
-	require.Contains(t, s.start(t, settings{"RELAY_POLL_INTERVAL": "1s"}).fail(t), "invoke migrate")
-	require.Equal(t, 3, s.untouched(t))
-	require.Equal(t, 3, s.start(t, nil).succeed(t).Published)
+	require.Contains(t, s.Start(t, relaytest.Settings{"RELAY_POLL_INTERVAL": "1s"}).Fail(t), "invoke migrate")
+	require.Equal(t, 3, s.Untouched(t))
+	require.Equal(t, 3, s.Start(t, nil).Succeed(t).Published)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -10,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/eventbridgetest"
+	"outboxrelay/internal/relaytest"
 	"outboxrelay/internal/secretstest"
 )
 
 func TestNamesEveryWrongSettingAtOnce(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 3)
-	relay := s.start(t, settings{
+	s := relaytest.New(t)
+	s.Insert(t, 3)
+	relay := s.Start(t, relaytest.Settings{
 		"DATABASE_URL":        "mysql://relay:" + marker + "@127.0.0.1/shop",
 		"DATABASE_SECRET_ARN": marker,
 		"OUTBOX_TABLE":        "a.b.c",
@@ -33,7 +33,7 @@ func TestNamesEveryWrongSettingAtOnce(t *testing.T) {
 	})
 
 	for range 2 { // a sandbox that could not be built stays of use
-		message := relay.fail(t)
+		message := relay.Fail(t)
 		for _, key := range []string{
 			"DATABASE_URL", "DATABASE_SECRET_ARN", "OUTBOX_TABLE", "EVENT_BUS", "EVENT_ENVELOPE", "EVENT_BUS_CHECK",
 			"PUT_EVENTS_TIMEOUT", "RELAY_BATCH_SIZE", "RELAY_RESERVE", "RELAY_BATCHSIZE", "LOG_LEVEL",
@@ -42,52 +42,52 @@ func TestNamesEveryWrongSettingAtOnce(t *testing.T) {
 		}
 		require.NotContains(t, message, marker)
 	}
-	require.Zero(t, s.bus.Stats().Requests)
-	require.Equal(t, 3, s.untouched(t))
+	require.Zero(t, s.Bus.Stats().Requests)
+	require.Equal(t, 3, s.Untouched(t))
 }
 
 // An empty name is no wish for the default bus.
 func TestRefusesAnEmptyBus(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 3)
-	relay := s.start(t, settings{"EVENT_BUS": ""})
+	s := relaytest.New(t)
+	s.Insert(t, 3)
+	relay := s.Start(t, relaytest.Settings{"EVENT_BUS": ""})
 
-	require.Contains(t, relay.fail(t), "EVENT_BUS ")
-	require.Zero(t, s.bus.Stats().Requests)
-	require.Equal(t, 3, s.untouched(t))
+	require.Contains(t, relay.Fail(t), "EVENT_BUS ")
+	require.Zero(t, s.Bus.Stats().Requests)
+	require.Equal(t, 3, s.Untouched(t))
 }
 
 func TestSaysThatThereIsNoTimeForAnyWork(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 3)
-	relay := s.start(t, settings{"RELAY_RESERVE": "25s"})
+	s := relaytest.New(t)
+	s.Insert(t, 3)
+	relay := s.Start(t, relaytest.Settings{"RELAY_RESERVE": "25s"})
 
-	message := relay.fail(t)
+	message := relay.Fail(t)
 	require.Contains(t, message, "RELAY_RESERVE")
 	require.Contains(t, message, "PUT_EVENTS_TIMEOUT")
-	require.Equal(t, 3, s.untouched(t))
+	require.Equal(t, 3, s.Untouched(t))
 }
 
 // The database grants less than the role outbox_relay has.
 func TestSaysWhichRoleIsMissing(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.start(t, settings{"DATABASE_URL": s.db.CreateLogin(t).URL})
+	s := relaytest.New(t)
+	relay := s.Start(t, relaytest.Settings{"DATABASE_URL": s.DB.CreateLogin(t).URL})
 
-	require.Contains(t, relay.fail(t), "give the user the role outbox_relay")
+	require.Contains(t, relay.Fail(t), "give the user the role outbox_relay")
 }
 
 func TestServesATableOfAnyName(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 10)
-	s.db.Exec(t, `
+	s := relaytest.New(t)
+	s.Insert(t, 10)
+	s.DB.Exec(t, `
 		CREATE SCHEMA "Shop";
 		GRANT USAGE ON SCHEMA "Shop" TO outbox_relay;
 		ALTER TABLE outbox SET SCHEMA "Shop";
@@ -96,24 +96,24 @@ func TestServesATableOfAnyName(t *testing.T) {
 		ALTER TABLE "Shop".outbox RENAME TO "My Events";
 		ALTER TABLE "Shop".outbox_failed RENAME TO "My Events_failed";
 		ALTER TABLE "Shop".outbox_paused RENAME TO "My Events_paused"`)
-	relay := s.start(t, settings{"OUTBOX_TABLE": `"Shop"."My Events"`, "OUTBOX_NAME": "shop"})
+	relay := s.Start(t, relaytest.Settings{"OUTBOX_TABLE": `"Shop"."My Events"`, "OUTBOX_NAME": "shop"})
 
-	require.Equal(t, 10, relay.succeed(t).Published)
-	require.Equal(t, 10, s.db.QueryInt(t, `SELECT count(*) FROM "Shop"."My Events" WHERE published_at IS NOT NULL`))
-	require.Equal(t, "shop", relay.metric(t, "Outbox"))
-	s.requireOnce(t)
+	require.Equal(t, 10, relay.Succeed(t).Published)
+	require.Equal(t, 10, s.DB.QueryInt(t, `SELECT count(*) FROM "Shop"."My Events" WHERE published_at IS NOT NULL`))
+	require.Equal(t, "shop", relay.Metric(t, "Outbox"))
+	s.RequireOnce(t)
 }
 
 func TestTakesTheDefaultsOfARowFromTheSettings(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t, eventbridgetest.WithBuses("orders", "invoices"))
-	s.insertOf(t, "Plain", 1)
-	s.db.Exec(t, `INSERT INTO outbox (event_type, payload, source, topic) VALUES ('Own', '{}', 'billing', 'invoices')`)
-	relay := s.start(t, settings{"EVENT_BUS": "orders", "EVENT_SOURCE": "shop"})
+	s := relaytest.New(t, eventbridgetest.WithBuses("orders", "invoices"))
+	s.InsertOf(t, "Plain", 1)
+	s.DB.Exec(t, `INSERT INTO outbox (event_type, payload, source, topic) VALUES ('Own', '{}', 'billing', 'invoices')`)
+	relay := s.Start(t, relaytest.Settings{"EVENT_BUS": "orders", "EVENT_SOURCE": "shop"})
 
-	require.Equal(t, 2, relay.succeed(t).Published)
-	for _, accepted := range s.bus.Accepted() {
+	require.Equal(t, 2, relay.Succeed(t).Published)
+	for _, accepted := range s.Bus.Accepted() {
 		if accepted.DetailType == "Own" {
 			require.Equal(t, "invoices from billing", accepted.Bus+" from "+accepted.Source)
 		} else {
@@ -125,101 +125,78 @@ func TestTakesTheDefaultsOfARowFromTheSettings(t *testing.T) {
 func TestConnectsByTheVariablesOfLibpq(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 10)
-	relay := s.start(t, settings{
-		"DATABASE_URL": unset,
+	s := relaytest.New(t)
+	s.Insert(t, 10)
+	relay := s.Start(t, relaytest.Settings{
+		"DATABASE_URL": relaytest.Unset,
 		"PGHOST":       "127.0.0.1",
-		"PGPORT":       strconv.Itoa(s.db.Server.Port()),
-		"PGDATABASE":   s.db.Name,
-		"PGUSER":       s.login.Name,
-		"PGPASSWORD":   s.login.Password,
+		"PGPORT":       strconv.Itoa(s.DB.Server.Port()),
+		"PGDATABASE":   s.DB.Name,
+		"PGUSER":       s.Login.Name,
+		"PGPASSWORD":   s.Login.Password,
 		"PGSSLMODE":    "disable",
 	})
 
-	require.Equal(t, 10, relay.succeed(t).Published)
-	s.requireDelivered(t)
+	require.Equal(t, 10, relay.Succeed(t).Published)
+	s.RequireDelivered(t)
 }
 
 // Nothing is said about TLS, and the server has none.
 func TestNeverFallsBackToPlaintext(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.insert(t, 3)
-	address, err := url.Parse(s.login.URL)
+	s := relaytest.New(t)
+	s.Insert(t, 3)
+	address, err := url.Parse(s.Login.URL)
 	require.NoError(t, err)
 	address.RawQuery = ""
-	relay := s.start(t, settings{"DATABASE_URL": address.String()})
+	relay := s.Start(t, relaytest.Settings{"DATABASE_URL": address.String()})
 
-	require.Contains(t, relay.fail(t), "turn on TLS on the server, or say sslmode=disable")
-	require.Equal(t, 3, s.untouched(t))
-}
-
-const secretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:outbox/relay-AbCdEf"
-
-// secret is what RDS keeps for a login.
-func (s *scene) secret(t *testing.T, password string) string {
-	t.Helper()
-	text, err := json.Marshal(map[string]any{
-		"engine": "postgres", "host": "127.0.0.1", "port": s.db.Server.Port(), "dbname": s.db.Name,
-		"username": s.login.Name, "password": password,
-	})
-	require.NoError(t, err)
-	return string(text)
+	require.Contains(t, relay.Fail(t), "turn on TLS on the server, or say sslmode=disable")
+	require.Equal(t, 3, s.Untouched(t))
 }
 
 func TestConnectsByASecretThatIsReadOnce(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
+	s := relaytest.New(t)
 	secrets := secretstest.New(t)
-	secrets.Set(secretARN, s.secret(t, s.login.Password))
+	secrets.Set(relaytest.SecretARN, s.Secret(t, s.Login.Name, s.Login.Password))
 	secrets.Script(secretstest.Repeat(2, secretstest.Throttle())...)
-	relay := s.start(t, settings{
-		"DATABASE_URL":                     unset,
-		"DATABASE_SECRET_ARN":              secretARN,
-		"AWS_ENDPOINT_URL_SECRETS_MANAGER": secrets.URL(),
-		"PGSSLMODE":                        "disable",
-	})
+	relay := s.Start(t, relaytest.BySecret(secrets.URL()))
 
 	for range 20 {
-		s.insert(t, 2)
-		require.Equal(t, 2, relay.succeed(t).Published)
+		s.Insert(t, 2)
+		require.Equal(t, 2, relay.Succeed(t).Published)
 	}
 	require.Equal(t, 3, secrets.CallCount(), "two were throttled")
-	s.requireDelivered(t)
+	s.RequireDelivered(t)
 }
 
 // The database has the new password at once, the secret only two runs later.
 func TestRecoversWhenTheSecretIsRotated(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
+	s := relaytest.New(t)
 	secrets := secretstest.New(t)
-	secrets.Set(secretARN, s.secret(t, s.login.Password))
-	relay := s.start(t, settings{
-		"DATABASE_URL":                     unset,
-		"DATABASE_SECRET_ARN":              secretARN,
-		"AWS_ENDPOINT_URL_SECRETS_MANAGER": secrets.URL(),
-		"PGSSLMODE":                        "disable",
-	})
-	s.insert(t, 10)
-	require.Equal(t, 10, relay.succeed(t).Published)
+	secrets.Set(relaytest.SecretARN, s.Secret(t, s.Login.Name, s.Login.Password))
+	relay := s.Start(t, relaytest.BySecret(secrets.URL()))
+	s.Insert(t, 10)
+	require.Equal(t, 10, relay.Succeed(t).Published)
 	pid, err := relay.PID()
 	require.NoError(t, err)
 
-	s.insert(t, 10)
-	s.db.Exec(t, fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'", s.login.Name, marker))
+	s.Insert(t, 10)
+	s.DB.Exec(t, fmt.Sprintf("ALTER ROLE %s PASSWORD '%s'", s.Login.Name, marker))
 	for range 2 {
-		message := relay.fail(t)
+		message := relay.Fail(t)
 		require.Contains(t, message, "still holds this login")
-		require.NotContains(t, message, s.login.Password)
+		require.NotContains(t, message, s.Login.Password)
 	}
 
-	secrets.Set(secretARN, s.secret(t, marker))
-	require.Equal(t, 10, relay.succeed(t).Published)
-	s.requireDelivered(t)
+	secrets.Set(relaytest.SecretARN, s.Secret(t, s.Login.Name, marker))
+	require.Equal(t, 10, relay.Succeed(t).Published)
+	s.RequireDelivered(t)
 	again, err := relay.PID()
 	require.NoError(t, err)
 	require.Equal(t, pid, again, "it took a new sandbox")
@@ -230,11 +207,11 @@ func TestRecoversWhenTheSecretIsRotated(t *testing.T) {
 func TestLogsInByTokenOnlyWithTLS(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	relay := s.start(t, settings{"DATABASE_IAM_AUTH": "true"}) // beside a URL with a password and sslmode=disable
+	s := relaytest.New(t)
+	relay := s.Start(t, relaytest.Settings{"DATABASE_IAM_AUTH": "true"}) // beside a URL with a password and sslmode=disable
 
-	message := relay.fail(t)
+	message := relay.Fail(t)
 	require.Contains(t, message, "DATABASE_IAM_AUTH is true, but there is a password: take it out of DATABASE_URL")
 	require.Contains(t, message, "the connection has no TLS")
-	require.NotContains(t, message, s.login.Password)
+	require.NotContains(t, message, s.Login.Password)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/postgrestest"
+	"outboxrelay/internal/relaytest"
 )
 
 // ownTable turns the outbox into an application's own table, with a payload of
@@ -51,21 +52,21 @@ func TestAFlawedPayloadHarmsNoOtherEvent(t *testing.T) {
 		t.Run(envelope, func(t *testing.T) {
 			t.Parallel()
 
-			s := newScene(t)
-			s.db.Exec(t, ownTable)
+			s := relaytest.New(t)
+			s.DB.Exec(t, ownTable)
 			for _, eventType := range slices.Sorted(maps.Keys(payloads)) {
-				s.insertOf(t, "Good", 1)
-				s.db.Exec(t, `INSERT INTO outbox (event_type, payload) VALUES ($1, $2)`, eventType, payloads[eventType])
+				s.InsertOf(t, "Good", 1)
+				s.DB.Exec(t, `INSERT INTO outbox (event_type, payload) VALUES ($1, $2)`, eventType, payloads[eventType])
 			}
-			s.insertOf(t, "Good", 1)
+			s.InsertOf(t, "Good", 1)
 
-			answer := s.start(t, settings{"EVENT_ENVELOPE": envelope}).succeed(t)
+			answer := s.Start(t, relaytest.Settings{"EVENT_ENVELOPE": envelope}).Succeed(t)
 			neighbours := len(payloads) + 1
 			require.Equal(t, neighbours+len(good), answer.Published)
 			require.Equal(t, len(payloads)-len(good), answer.Failed)
-			s.requireDelivered(t)
-			s.requireOnce(t)
-			reasons := s.reasons(t)
+			s.RequireDelivered(t)
+			s.RequireOnce(t)
+			reasons := s.Reasons(t)
 			for eventType := range payloads {
 				if slices.Contains(good, eventType) {
 					require.NotContains(t, reasons, eventType)
@@ -73,7 +74,7 @@ func TestAFlawedPayloadHarmsNoOtherEvent(t *testing.T) {
 					require.Contains(t, reasons[eventType], "MalformedDetail: Detail is malformed. Reason: the payload ")
 				}
 			}
-			for _, accepted := range s.bus.Accepted() {
+			for _, accepted := range s.Bus.Accepted() {
 				if payload := payloads[accepted.DetailType]; payload != nil {
 					require.Contains(t, accepted.Detail, *payload)
 				}
@@ -96,19 +97,19 @@ func TestSendsNumbersAsTheyAreWritten(t *testing.T) {
 		t.Run(column, func(t *testing.T) {
 			t.Parallel()
 
-			s := newScene(t)
+			s := relaytest.New(t)
 			if change != "" {
-				s.db.Exec(t, change)
+				s.DB.Exec(t, change)
 			}
-			s.db.Exec(t, `INSERT INTO outbox (event_type, payload) VALUES ('Numbers', '`+payload+`')`)
-			written := postgrestest.Scalar[string](t, s.db, "SELECT payload::text FROM outbox")
+			s.DB.Exec(t, `INSERT INTO outbox (event_type, payload) VALUES ('Numbers', '`+payload+`')`)
+			written := postgrestest.Scalar[string](t, s.DB, "SELECT payload::text FROM outbox")
 			if column != "jsonb" {
 				require.Equal(t, payload, written)
 			}
 
-			require.Equal(t, 1, s.start(t, nil).succeed(t).Published)
+			require.Equal(t, 1, s.Start(t, nil).Succeed(t).Published)
 			var detail struct{ Data json.RawMessage }
-			require.NoError(t, json.Unmarshal([]byte(s.bus.Accepted()[0].Detail), &detail))
+			require.NoError(t, json.Unmarshal([]byte(s.Bus.Accepted()[0].Detail), &detail))
 			require.Equal(t, written, string(detail.Data))
 		})
 	}
@@ -118,23 +119,23 @@ func TestSendsNumbersAsTheyAreWritten(t *testing.T) {
 func TestFailsNumbersBeyond64BitsAndDeepNesting(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
+	s := relaytest.New(t)
 	for eventType, payload := range map[string]string{
 		"LargeInteger": `{"n":9223372036854775808}`,
 		"LargerStill":  `{"n":12345678901234567890}`,
 		"Nested":       nested(1200),
 	} {
-		s.insertOf(t, "Good", 5)
-		s.db.Exec(t, `INSERT INTO outbox (event_type, payload) VALUES ($1, $2::text::jsonb)`, eventType, payload)
+		s.InsertOf(t, "Good", 5)
+		s.DB.Exec(t, `INSERT INTO outbox (event_type, payload) VALUES ($1, $2::text::jsonb)`, eventType, payload)
 	}
-	s.insertOf(t, "Good", 5)
+	s.InsertOf(t, "Good", 5)
 
-	answer := s.start(t, nil).succeed(t)
+	answer := s.Start(t, nil).Succeed(t)
 	require.Equal(t, 20, answer.Published)
 	require.Equal(t, 3, answer.Failed)
-	s.requireDelivered(t)
-	s.requireOnce(t)
-	reasons := s.reasons(t)
+	s.RequireDelivered(t)
+	s.RequireOnce(t)
+	reasons := s.Reasons(t)
 	for _, eventType := range []string{"LargeInteger", "LargerStill", "Nested"} {
 		require.Contains(t, reasons[eventType], "MalformedDetail: ")
 	}
@@ -148,15 +149,15 @@ func TestRefusesTimesWithoutZone(t *testing.T) {
 		t.Run(zone, func(t *testing.T) {
 			t.Parallel()
 
-			s := newScene(t)
-			s.db.Exec(t, "ALTER TABLE outbox ALTER created_at TYPE timestamp")
-			s.db.Exec(t, "ALTER ROLE "+s.login.Name+" SET timezone = '"+zone+"'")
-			s.insert(t, 3)
+			s := relaytest.New(t)
+			s.DB.Exec(t, "ALTER TABLE outbox ALTER created_at TYPE timestamp")
+			s.DB.Exec(t, "ALTER ROLE "+s.Login.Name+" SET timezone = '"+zone+"'")
+			s.Insert(t, 3)
 
-			message := s.start(t, nil).fail(t)
+			message := s.Start(t, nil).Fail(t)
 			require.Contains(t, message, "created_at must be of type timestamptz")
-			require.Equal(t, 3, s.untouched(t))
-			require.Zero(t, s.bus.Stats().Requests)
+			require.Equal(t, 3, s.Untouched(t))
+			require.Zero(t, s.Bus.Stats().Requests)
 		})
 	}
 }
@@ -165,12 +166,12 @@ func TestRefusesTimesWithoutZone(t *testing.T) {
 func TestSendsTimesInUTCWhateverTheSessionsZone(t *testing.T) {
 	t.Parallel()
 
-	s := newScene(t)
-	s.db.Exec(t, "ALTER ROLE "+s.login.Name+" SET timezone = 'Asia/Tokyo'; ALTER ROLE "+s.login.Name+" SET datestyle = 'German'")
-	s.db.Exec(t, `INSERT INTO outbox (event_type, payload, created_at) VALUES ('Dated', '{}', '2026-03-01 12:00:00.123456+02')`)
+	s := relaytest.New(t)
+	s.DB.Exec(t, "ALTER ROLE "+s.Login.Name+" SET timezone = 'Asia/Tokyo'; ALTER ROLE "+s.Login.Name+" SET datestyle = 'German'")
+	s.DB.Exec(t, `INSERT INTO outbox (event_type, payload, created_at) VALUES ('Dated', '{}', '2026-03-01 12:00:00.123456+02')`)
 
-	require.Equal(t, 1, s.start(t, nil).succeed(t).Published)
-	accepted := s.bus.Accepted()[0]
+	require.Equal(t, 1, s.Start(t, nil).Succeed(t).Published)
+	accepted := s.Bus.Accepted()[0]
 	require.Contains(t, accepted.Detail, `"occurred_at":"2026-03-01T10:00:00.123456Z"`)
 	require.Equal(t, "2026-03-01T10:00:00Z", accepted.Time.Format("2006-01-02T15:04:05Z07:00"))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
+
 	"outboxrelay/internal/emf"
 )
 
@@ -14,6 +15,14 @@ import (
 const (
 	maximum = "Maximum"
 	sum     = "Sum"
+)
+
+// Metrics of Scheduler. A schedule drops an invocation when its retries are used
+// up, of which ours have none.
+const (
+	targetErrors       = "TargetErrorCount"
+	invocationsDropped = "InvocationDroppedCount"
+	invocationsLost    = "InvocationsFailedToBeSentToDeadLetterCount"
 )
 
 // own is a metric that the functions write.

@@ -114,8 +114,13 @@ func (s *fakeStore) locked() []int64 { return s.seqs(func(r *row) bool { return 
 func (s *fakeStore) row(seq int64) row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.rows, func(r *row) bool { return r.Seq == seq })
-	return *s.rows[i]
+	return *s.find(seq)
+}
+
+// find returns a row that is there, with mu held.
+func (s *fakeStore) find(seq int64) *row {
+	i, _ := slices.BinarySearchFunc(s.rows, seq, func(r *row, seq int64) int { return cmp.Compare(r.Seq, seq) })
+	return s.rows[i]
 }
 
 func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
@@ -135,6 +140,7 @@ func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
 type fakeSession struct {
 	store   *fakeStore
 	broken  bool
+	ended   bool      // by the server
 	claimed time.Time // when it last locked rows
 }
 
@@ -147,6 +153,18 @@ func (f *fakeSession) begin() (*fakeStore, func()) {
 		panic("a session was used after an error")
 	}
 	return f.store, f.store.mu.Unlock
+}
+
+// endSessions does what the end of a backend does to the sessions that have rows locked:
+// these are free at once, and the session is told at its next statement.
+func (s *fakeStore) endSessions() {
+	s.do(func() {
+		for _, row := range s.rows {
+			if row.locked != nil {
+				row.locked.ended, row.locked = true, nil
+			}
+		}
+	})
 }
 
 func (f *fakeSession) fail(err error) error {
@@ -210,6 +228,9 @@ func (r *row) due(claim outbox.Claim) bool {
 func (f *fakeSession) Settle(_ context.Context, settlement outbox.Settlement, next *outbox.Claim) (outbox.Batch, outbox.Receipt, error) {
 	s, unlock := f.begin()
 	defer unlock()
+	if f.ended {
+		return outbox.Batch{}, outbox.Receipt{}, f.fail(errConnection)
+	}
 	if s.settle != nil {
 		if err := s.settle(settlement); err != nil {
 			return outbox.Batch{}, outbox.Receipt{}, f.fail(err)
@@ -259,24 +280,20 @@ func (f *fakeSession) release(s *fakeStore) {
 
 // write records a settlement and returns the rows that it dropped.
 func (s *fakeStore) write(settlement outbox.Settlement) (dropped []int64) {
-	bySeq := map[int64]*row{}
-	for _, row := range s.rows {
-		bySeq[row.Seq] = row
-	}
 	for _, seq := range settlement.Published {
 		if s.drops != nil && s.drops(seq) {
 			dropped = append(dropped, seq)
 			continue
 		}
-		bySeq[seq].published = true
+		s.find(seq).published = true
 	}
 	for _, d := range settlement.Deferred {
-		row := bySeq[d.Seq]
+		row := s.find(d.Seq)
 		row.retryAt, row.reason = time.Now().Add(d.Delay), d.Reason
 		row.Attempts++
 	}
 	for _, f := range settlement.Failed {
-		bySeq[f.Seq].failed = &f
+		s.find(f.Seq).failed = &f
 	}
 	return dropped
 }
@@ -292,6 +309,8 @@ type fakePublisher struct {
 	answer  func(request outbox.Request) error
 	verdict func(event outbox.Event) outbox.Outcome
 	latency func() time.Duration
+	// latencyOf is as latency, and knows the request.
+	latencyOf func(request outbox.Request) time.Duration
 
 	mu       sync.Mutex
 	requests []outbox.Request
@@ -350,6 +369,9 @@ func (p *fakePublisher) Send(_ context.Context, request outbox.Request) ([]outbo
 	p.mu.Unlock()
 	if p.latency != nil {
 		time.Sleep(p.latency())
+	}
+	if p.latencyOf != nil {
+		time.Sleep(p.latencyOf(request))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

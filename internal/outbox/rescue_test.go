@@ -32,6 +32,31 @@ func TestRelayRecordsAcceptedEventsOnANewSession(t *testing.T) {
 	})
 }
 
+// The rows of a batch that is at the bus are free once its session has ended, and
+// the worker does not know. Another worker of the run comes by, and sends none of
+// them a second time.
+func TestRelayLeavesWhatAnotherWorkerHasInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(64, 1, "slow")...), newPublisher()
+		store.insert(events(2_000, 65, "b")...)
+		publisher.latencyOf = func(request outbox.Request) time.Duration {
+			if request.Bus == "slow" {
+				return 4 * time.Second
+			}
+			return 100 * time.Millisecond
+		}
+		time.AfterFunc(time.Second, store.endSessions)
+
+		report, err := drain(t, store, publisher, config(), time.Minute)
+
+		require.NoError(t, err)
+		require.Equal(t, 2_064, report.Published)
+		require.Empty(t, store.pending())
+		require.Empty(t, publisher.acceptedAgain())
+	})
+}
+
 func TestRelayIsolatesARowWhoseOutcomeCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,37 +23,33 @@ const (
 // A row whose request failed as a whole, while its bus took others, may be what
 // made the request fail: it is sent in a request of its own, and if it fails on
 // it is left to the next run. A row whose outcome the store will not record is
-// left to the next run as well. A row whose transaction was lost is not claimed
-// while its outcome is recorded on another session.
+// left to the next run as well.
 type suspects struct {
 	mu         sync.Mutex
 	tries      map[int64]int
 	leftOut    map[int64]error // until the next run
-	recording  map[int64]bool
-	refusals   int  // of the store
-	everStored bool // the store has recorded something
+	refusals   int             // of the store
+	everStored bool            // the store has recorded something
 }
 
 func newSuspects() *suspects {
-	return &suspects{tries: map[int64]int{}, leftOut: map[int64]error{}, recording: map[int64]bool{}}
+	return &suspects{tries: map[int64]int{}, leftOut: map[int64]error{}}
 }
 
-// sendable drops the events that are not to be claimed, which a claim can bring
-// that was under way already, and marks those that are to be sent alone.
+// sendable drops the events that are left out, which a claim can bring that was
+// under way already, and marks those that are to be sent alone.
 func (s *suspects) sendable(events []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.recording)+len(s.leftOut) > 0 {
-		events = slices.DeleteFunc(slices.Clone(events), func(event Event) bool {
-			return s.recording[event.Seq] || s.leftOut[event.Seq] != nil
-		})
-	}
-	if len(s.tries) > 0 {
-		for i := range events {
-			_, events[i].Alone = s.tries[events[i].Seq]
+	sendable := make([]Event, 0, len(events))
+	for _, event := range events {
+		if s.leftOut[event.Seq] != nil {
+			continue
 		}
+		_, event.Alone = s.tries[event.Seq]
+		sendable = append(sendable, event)
 	}
-	return events
+	return sendable
 }
 
 // blame notes that a request failed while others went through.
@@ -99,25 +95,6 @@ func (s *suspects) unreadable(seq int64) {
 	s.leftOut[seq] = fmt.Errorf("event with seq %d: %w; it stays pending until it is put right or removed", seq, ErrUnreadable)
 }
 
-// record keeps rows out of claims: what became of them is known, and the store is
-// yet to hear of it.
-func (s *suspects) record(seqs []int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, seq := range seqs {
-		s.recording[seq] = true
-	}
-}
-
-// recorded notes that the store has heard of it.
-func (s *suspects) recorded(seqs []int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, seq := range seqs {
-		delete(s.recording, seq)
-	}
-}
-
 // stored notes that the store records what it is given.
 func (s *suspects) stored() {
 	s.mu.Lock()
@@ -136,8 +113,7 @@ func (s *suspects) bearable() bool {
 func (s *suspects) notToClaim() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seqs := slices.Collect(maps.Keys(s.leftOut))
-	return slices.AppendSeq(seqs, maps.Keys(s.recording))
+	return slices.Collect(maps.Keys(s.leftOut))
 }
 
 // errors tells why rows were left to the next run.

@@ -13,8 +13,13 @@ const claimsAlone = 3
 // are to be.
 //
 // The numbers are a sequence of the store's. After a crash of the database it may
-// go on up to 32 numbers higher: the runs then end early, once. If it was made
-// anew, older runs do not notice the newer ones, and end with their budget.
+// go on up to 32 numbers higher, and a run whose connection breaks before it has the
+// answer takes a second number: older runs then end early, once, and the schedule
+// starts the next. If it was made anew, older runs do not notice the newer ones, and
+// end with their budget.
+//
+// Whoever else invokes a polling relay takes a number too: that is why nudges are for
+// relays that do not poll.
 type turn struct {
 	parallel int64 // runs that are to be at work at once; 0: this one does not poll, nobody is looked for
 

@@ -49,6 +49,15 @@ func (b *batch) full() bool { return b.Locked >= b.asked || b.cut() }
 // cut reports whether the claim locked rows that were too many bytes.
 func (b *batch) cut() bool { return b.Locked > len(b.Events) }
 
+// seqs are those of the events that the claim returned.
+func (b *batch) seqs() []int64 {
+	seqs := make([]int64, len(b.Events))
+	for i := range b.Events {
+		seqs[i] = b.Events[i].Seq
+	}
+	return seqs
+}
+
 // drain works until there is nothing left to do or no time to do it in.
 func (w *worker) drain(ctx context.Context) error {
 	defer w.disconnect(ctx)
@@ -64,12 +73,8 @@ func (w *worker) drain(ctx context.Context) error {
 				return err
 			}
 		case len(batch.Events) > 0:
-			outcomes := w.publish(ctx, batch)
-			if err := w.settle(ctx, batch, outcomes); err != nil {
+			if err := w.handle(ctx, batch); err != nil {
 				return err
-			}
-			if allHeld(outcomes) {
-				w.run.budget.sleep(ctx, heldPause)
 			}
 		case !w.idle(ctx, batch):
 			w.run.report.stopped(Drained)
@@ -78,6 +83,19 @@ func (w *worker) drain(ctx context.Context) error {
 	}
 	w.run.report.stopped(w.reason())
 	return w.err
+}
+
+// handle publishes a batch and settles it.
+func (w *worker) handle(ctx context.Context, batch *batch) error {
+	outcomes := w.publish(ctx, batch)
+	err := w.settle(ctx, batch, outcomes)
+	switch {
+	case !allHeld(outcomes):
+		w.run.works()
+	case err == nil:
+		w.run.budget.sleep(ctx, heldPause)
+	}
+	return err
 }
 
 // goesOn reports whether there is another batch for the worker. One that is
@@ -148,7 +166,7 @@ func (w *worker) ask() (*Claim, *batch) {
 		Bytes:        config.BatchBytes,
 		EventBytes:   eventBytes,
 		WithoutBuses: leftOut,
-		WithoutSeqs:  w.run.suspects.notToClaim(),
+		WithoutSeqs:  append(w.run.suspects.notToClaim(), w.run.flight.others(w, scan.from)...),
 		Turn:         w.run.turn.next(),
 	}
 	return claim, &batch{scan: scan, turn: claim.Turn, asked: claim.Rows, blind: w.blind}
@@ -170,6 +188,9 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 	w.run.floor.found(batch.scan, found.Events, batch.full(), now)
 	w.run.turn.found(batch.turn, found.Turn)
 	w.failures, w.err, w.blind, w.nothing = 0, nil, false, len(found.Events) == 0
+	if w.nothing && !w.run.flight.any() {
+		w.run.works()
+	}
 	switch {
 	case batch.cut():
 		w.rows = 2 * len(found.Events)
@@ -187,7 +208,8 @@ func (w *worker) publish(ctx context.Context, batch *batch) []Outcome {
 		return w.passOver(batch)
 	}
 	until := w.run.budget.publishUntil(batch.claimed)
-	return w.run.dispatcher.publish(ctx, batch.Events, batch.claimed, until)
+	events := w.run.flight.take(w, batch.Events)
+	return w.run.dispatcher.publish(ctx, events, batch.claimed, until)
 }
 
 // passOver leaves the row of a blind claim to the next run. It is not taken for
@@ -199,7 +221,8 @@ func (w *worker) passOver(batch *batch) []Outcome {
 }
 
 // settle records the outcomes and, if there is time for another batch, claims
-// it. An error means that accepted events could not be recorded.
+// it. An error means that accepted events could not be recorded: the rows are then
+// left alone for the rest of the run.
 func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) error {
 	settlement := w.run.relay.config.decide(outcomes)
 	w.run.report.deferred(postponed(outcomes, settlement))
@@ -214,17 +237,21 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 	if receipt.Committed {
 		w.committed(batch, settlement, receipt)
 	}
+	settled := receipt.Committed || settlement.size() == 0
+	if settled {
+		w.run.flight.release(w, batch.seqs())
+	}
 	switch {
 	case err == nil && claim != nil:
 		w.found(ctx, w.next, found)
 		return nil
 	case err == nil:
 		return nil
-	case receipt.Committed || settlement.size() == 0:
+	case settled:
 		w.rows = 1 // as after any claim that failed
 		return w.lost(ctx, err)
 	default:
-		return w.rescue(ctx, settlement, err)
+		return w.rescue(ctx, batch, settlement, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/internal/pgbouncertest"
@@ -40,24 +41,30 @@ func TestLimitsThatAPoolerKeepsFromBeingLiftedAreRefused(t *testing.T) {
 
 	for name, options := range map[string]pgbouncertest.Options{
 		"Transaction": {},
-		"RoundRobin":  {Settings: map[string]string{"server_round_robin": "1", "min_pool_size": "4"}},
+		"RoundRobin":  {Settings: map[string]string{"server_round_robin": "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			db := newOwned(t)
 			db.Exec(t, "ALTER ROLE "+db.owner.Name+" SET statement_timeout = '1h'; ALTER ROLE "+db.owner.Name+" SET lock_timeout = '1h'")
-			options.PoolSize = 5
+			options.PoolSize = 2
 			p := behind(t, db.Database, db.owner, options)
 			db.owner = p.login
+			first, second := p.plain(t), p.plain(t)
+			for _, statement := range []string{"BEGIN", "COMMIT"} { // both connections are there
+				for _, conn := range []*pgx.Conn{first, second} {
+					_, err := conn.Exec(t.Context(), statement)
+					require.NoError(t, err)
+				}
+			}
 
 			for range 3 {
 				require.Contains(t, db.refuse(t, postgres.MigrateConfig{}),
 					"lock_timeout, statement_timeout of the user or of the database cannot be lifted for migrate behind a pooler in transaction mode: connect migrate to the database itself")
 			}
-			conn := p.plain(t)
 			for range 6 {
-				require.InDelta(t, 3600, currentLimits(t, conn).Statement, 0)
+				require.InDelta(t, 3600, currentLimits(t, first).Statement, 0)
 			}
 		})
 	}

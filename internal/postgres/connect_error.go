@@ -70,6 +70,10 @@ func connectAdvice(err error) string {
 	return tlsAdvice(err)
 }
 
+// fewParameters are the driver's and ours, which all of them take.
+const fewParameters = "poolers and proxies take few parameters, so leave options and settings of the server out of DATABASE_URL and PGOPTIONS, " +
+	"and give them to the user instead (ALTER ROLE ... SET)"
+
 func loginAdvice(code string) string {
 	switch code {
 	case "28P01":
@@ -82,6 +86,10 @@ func loginAdvice(code string) string {
 		return "grant the user CONNECT on the database"
 	case "53300":
 		return "check max_connections, and who holds the connections"
+	case protocolViolation:
+		return "a pooler refuses this: check database, user and password, and its limit of clients (max_client_conn); " + fewParameters
+	case notSupported:
+		return "a proxy refuses this: " + fewParameters
 	case "57P03":
 		return "the server starts, stops or recovers: this passes"
 	}

@@ -33,7 +33,7 @@ func explain(table Table, role string, err error) error {
 // stateOf returns the error's SQLSTATE. A standby has an own way to say that it
 // takes no writes: it does not know how to begin a transaction that does.
 func stateOf(err error, pg *pgconn.PgError) string {
-	if stepOf(err) == beginStep && pg.Code == "0A000" {
+	if stepOf(err) == beginStep && pg.Code == notSupported {
 		return readOnly
 	}
 	return pg.Code

@@ -27,8 +27,14 @@ type pooled struct {
 
 func newPooled(t *testing.T, options pgbouncertest.Options) *pooled {
 	t.Helper()
+	db := newPooledDatabase(t)
+	return behind(t, db.Database, db.login, options)
+}
+
+func newPooledDatabase(t *testing.T) *database {
+	t.Helper()
 	db := postgrestest.New(t, postgrestest.Schema(postgres.Schema(publicOutbox)))
-	return behind(t, db, db.CreateLogin(t, "outbox_relay", "outbox_cleanup", "outbox_lag", "outbox_admin"), options)
+	return &database{db, db.CreateLogin(t, "outbox_relay", "outbox_cleanup", "outbox_lag", "outbox_admin")}
 }
 
 func behind(t *testing.T, db *postgrestest.Database, login postgrestest.Login, options pgbouncertest.Options) *pooled {
@@ -58,39 +64,41 @@ func backendOf(t *testing.T, conn *pgx.Conn) (pid int) {
 }
 
 // runAll does with public.outbox, which holds pending rows 1 to 6, what the
-// functions do.
-func (p *pooled) runAll(t *testing.T) {
+// functions do, the relay with or without numbers of runs.
+func (d *database) runAll(t *testing.T, first, further outbox.Claim) {
 	t.Helper()
-	p.relay(t)
-	report, err := p.clean(t, outbox.CleanerConfig{Retention: time.Nanosecond, FailedRetention: time.Hour, BatchSize: 10})
+	d.relay(t, first, further)
+	report, err := d.clean(t, outbox.CleanerConfig{Retention: time.Nanosecond, FailedRetention: time.Hour, BatchSize: 10})
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Deleted)
-	probe := outbox.NewLagProbe(p.lagStore(), slog.New(slog.DiscardHandler))
-	p.operate(t, outbox.NewAdmin(postgres.NewAdminStore(p.connect, publicOutbox), probe))
+	probe := outbox.NewLagProbe(d.lagStore(), slog.New(slog.DiscardHandler))
+	d.operate(t, outbox.NewAdmin(postgres.NewAdminStore(d.connect, publicOutbox), probe))
 }
 
-// relay takes a turn, publishes 1, defers 2, fails 3 and 4, and records 5.
-func (p *pooled) relay(t *testing.T) {
+// relay publishes 1, defers 2, fails 3 and 4, and records 5.
+func (d *database) relay(t *testing.T, first, further outbox.Claim) {
 	t.Helper()
-	session, first, second := p.session(t), taking(), seeing()
-	first.Rows, second.Rows = 1, 3
+	session := d.session(t)
+	first.Rows, further.Rows = 1, 3
 	require.Equal(t, upTo(1), seqsOf(claim(t, session, first)))
-	next, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(1)}, &second)
+	next, receipt, err := session.Settle(t.Context(), outbox.Settlement{Published: upTo(1)}, &further)
 	require.NoError(t, err)
 	require.True(t, receipt.Committed)
 	require.Equal(t, between(2, 4), seqsOf(next))
-	require.EqualValues(t, 1, next.Turn)
+	require.Equal(t, further.Turn == outbox.SeeTurn, next.Turn == 1)
 	settle(t, session, outbox.Settlement{
 		Deferred: []outbox.Deferral{{Seq: 2, Delay: time.Hour, Reason: "later"}},
 		Failed:   []outbox.Failure{{Seq: 3, Code: "never", Message: "no"}, {Seq: 4, Code: "never", Message: "no"}},
 	})
-	require.NoError(t, session.Record(t.Context(), outbox.Settlement{Deferred: []outbox.Deferral{{Seq: 5, Delay: time.Hour}}}))
+	require.NoError(t, session.Record(t.Context(), outbox.Settlement{
+		Deferred: []outbox.Deferral{{Seq: 5, Attempts: outbox.AnyAttempts, Delay: time.Hour}},
+	}))
 	require.Equal(t, []int64{6}, seqsOf(claim(t, session, everything)))
 	settle(t, session, outbox.Settlement{})
 	session.Close(t.Context())
 }
 
-func (p *pooled) operate(t *testing.T, admin *outbox.Admin) {
+func (d *database) operate(t *testing.T, admin *outbox.Admin) {
 	t.Helper()
 	ctx := t.Context()
 	result, err := admin.List(ctx, all)
@@ -132,7 +140,7 @@ func TestEveryFunctionWorksThroughAPooler(t *testing.T) {
 
 			p := newPooled(t, options)
 			p.pending(t, 6)
-			p.runAll(t)
+			p.runAll(t, taking(), seeing())
 		})
 	}
 }
@@ -163,7 +171,7 @@ func TestNothingIsLeftToTheNextUserOfAConnection(t *testing.T) {
 	next := p.plain(t)
 	before, backend := p.state(t, next), backendOf(t, next)
 
-	p.runAll(t)
+	p.runAll(t, taking(), seeing())
 
 	require.Equal(t, before, p.state(t, next))
 	require.Equal(t, backend, backendOf(t, next), "it was all the same connection")
@@ -223,4 +231,39 @@ func TestRelaysShareTheConnectionsOfAPooler(t *testing.T) {
 			require.Equal(t, upTo(120), p.published(t))
 		})
 	}
+}
+
+// What the driver and we send at the start is all that PgBouncer takes by default.
+func TestSaysWhatToDoAboutParametersThatAPoolerRefuses(t *testing.T) {
+	t.Parallel()
+
+	p := newPooled(t, pgbouncertest.Options{})
+	for parameter, answer := range map[string]string{
+		"options=-c%20jit%3Doff": "unsupported startup parameter",
+		"statement_timeout=5s":   "unsupported startup parameter: statement_timeout",
+	} {
+		connector, err := postgres.NewConnector(postgres.Settings{URL: p.login.URL + "&" + parameter}, nil)
+		require.NoError(t, err)
+
+		_, err = connector.Connect(t.Context())
+
+		require.ErrorContains(t, err, answer)
+		require.ErrorContains(t, err, "leave options and settings of the server out of DATABASE_URL and PGOPTIONS")
+	}
+}
+
+func TestConnectsToAPoolerWithTLSAndByAQueryForThePassword(t *testing.T) {
+	t.Parallel()
+
+	db := newDatabase(t)
+	db.pending(t, 3)
+	certificate, key := postgrestest.SelfSigned(t)
+	pooler := pgbouncertest.New(t, db.Server, pgbouncertest.Options{CertFile: certificate, KeyFile: key})
+	db.login.URL = pooler.URL(db.Name, db.login) + "?sslrootcert=" + certificate
+
+	require.Equal(t, upTo(3), db.claimSeqs(t, everything))
+
+	db.login.URL = pooler.URL(db.Name, db.login) // verify-full, against roots that do not know it
+	_, err := db.connect(t.Context())
+	require.ErrorContains(t, err, "set sslrootcert")
 }

@@ -23,6 +23,7 @@ const (
 	duplicateObject       = "42710"
 	noConflictTarget      = "42P10" // ON CONFLICT names columns without a key
 	protocolViolation     = "08P01" // also how a pooler says that it refuses or ends something
+	notSupported          = "0A000"
 	internalError         = "XX000"
 )
 

@@ -65,7 +65,7 @@ func (r *reader) pollInterval() time.Duration {
 func (r *reader) refuseUnsupported() {
 	const later = "not supported yet in this version"
 	if r.boolean("RELAY_LISTEN", false) {
-		r.report("RELAY_LISTEN", "is true: %s (RELAY_POLL_INTERVAL keeps a run polling)", later)
+		r.report("RELAY_LISTEN", "is true: %s, and LISTEN would need a session that poolers in transaction mode do not have (RELAY_POLL_INTERVAL keeps a run polling)", later)
 	}
 	if r.oneOf("RELAY_ORDERING", "none", "none", "aggregate") == "aggregate" {
 		r.report("RELAY_ORDERING", "is aggregate: %s, expected none", later)

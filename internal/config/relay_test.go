@@ -130,7 +130,7 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"RELAY_RETRY_BASE=6m":                       "RELAY_RETRY_BASE is 6m: expected at most RELAY_RETRY_MAX, which is 5m",
 		"RELAY_RETRY_MAX=never":                     `RELAY_RETRY_MAX is "never": expected a duration with its unit (ms, s, m, h), from 1ms to 24h`,
 		"RELAY_MAX_ATTEMPTS=0":                      "RELAY_MAX_ATTEMPTS",
-		"RELAY_LISTEN=true":                         "RELAY_LISTEN is true: not supported yet in this version",
+		"RELAY_LISTEN=true":                         "RELAY_LISTEN is true: not supported yet in this version, and LISTEN would need a session that poolers in transaction mode do not have",
 		"RELAY_LISTEN=True":                         "expected one of true, false",
 		"RELAY_ORDERING=aggregate":                  "RELAY_ORDERING is aggregate: not supported yet in this version, expected none",
 		"RELAY_ON_POISON=hold":                      "RELAY_ON_POISON is hold: not supported yet in this version, expected continue",

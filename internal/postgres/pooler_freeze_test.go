@@ -72,8 +72,8 @@ func (d *database) waitForRows(t *testing.T, rows int) {
 	t.Logf("the rows were free again after %s", time.Since(began))
 }
 
-// The rows are wide: a statement that is cancelled ends after a row, for which the
-// sockets may just have room. The server is the test's own: DROP DATABASE waits for a session that writes.
+// The rows are wide, 4 MiB: a statement that is cancelled ends after a row, and a
+// socket that a writer waits for has room for a third of what it can hold. The server is the test's own: DROP DATABASE waits for a session that writes.
 func TestAStopInMidTransferThroughAPoolerFreesTheRowsWithin30Seconds(t *testing.T) {
 	t.Parallel()
 
@@ -86,10 +86,10 @@ func TestAStopInMidTransferThroughAPoolerFreesTheRowsWithin30Seconds(t *testing.
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			const rows = 40
+			const rows = 10
 			db := newDatabaseOn(t, postgrestest.NewServer(t, postgrestest.Options{}))
 			db.Exec(t, `INSERT INTO outbox (seq, event_type, payload)
-				SELECT n, 'order.placed', to_jsonb(repeat(md5(n::text), 30000)) FROM generate_series(1, $1::int) AS n`, rows)
+				SELECT n, 'order.placed', to_jsonb(repeat(md5(n::text), 131072)) FROM generate_series(1, $1::int) AS n`, rows)
 			p := behind(t, db.Database, db.login, options)
 			line := &frozen{thawed: make(chan struct{})}
 			session := openSession(t, p.dialWith(func(conn net.Conn) net.Conn { line.Conn = conn; return line }, smallReceiveBuffer),
@@ -100,7 +100,9 @@ func TestAStopInMidTransferThroughAPoolerFreesTheRowsWithin30Seconds(t *testing.
 				relay.Wait()
 			})
 			line.stopped.Store(true)
-			relay.Go(func() { _, _ = session.Claim(context.WithoutCancel(t.Context()), everything) })
+			asked := everything
+			asked.EventBytes = 16 << 20
+			relay.Go(func() { _, _ = session.Claim(context.WithoutCancel(t.Context()), asked) })
 			const waiting = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 AND wait_event = 'ClientWrite'"
 			require.Eventually(t, func() bool { return db.QueryInt(t, waiting, db.login.Name) == 1 }, patience, tick)
 

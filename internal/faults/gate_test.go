@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,9 +21,9 @@ import (
 type gate struct {
 	reached chan struct{} // closed when the place was reached
 
-	stream string // in which the place is
-	place  place
-	every  bool // all connections are held, those to come among them
+	in    string // the stream in which the place is
+	at    place
+	every bool // all connections are held, those to come among them
 
 	mu          sync.Mutex
 	over        bool // the place was reached
@@ -39,7 +40,7 @@ func says(text string) place {
 	return func() func([]byte) bool {
 		var last []byte
 		return func(chunk []byte) bool {
-			seen := append(last, chunk...)
+			seen := slices.Concat(last, chunk)
 			last = bytes.Clone(seen[max(0, len(seen)-len(text)+1):])
 			return bytes.Contains(seen, []byte(text))
 		}
@@ -98,14 +99,14 @@ var (
 
 // gate puts a gate before all connections to come. What is held at the test's end
 // is reset.
-func (p *proxy) gate(t *testing.T, stream string, place place) *gate {
+func (p *proxy) gate(t *testing.T, in string, at place) *gate {
 	t.Helper()
-	g := &gate{reached: make(chan struct{}), stream: stream, place: place, known: map[string]int{}}
+	g := &gate{reached: make(chan struct{}), in: in, at: at, known: map[string]int{}}
 	key := gateKeys.Add(1)
 	gates.Store(key, g)
-	for _, stream := range []string{requests, replies} {
-		p.add(t, "gate", stream, map[string]any{"gate": key, "stream": stream})
-		p.resets(t, stream)
+	for _, each := range []string{requests, replies} {
+		p.add(t, "gate", each, map[string]any{"gate": key, "stream": each})
+		p.resets(t, each)
 	}
 	t.Cleanup(func() {
 		g.cut()
@@ -115,9 +116,9 @@ func (p *proxy) gate(t *testing.T, stream string, place place) *gate {
 }
 
 // gateEvery is a gate that holds every connection once one has come to the place.
-func (p *proxy) gateEvery(t *testing.T, stream string, place place) *gate {
+func (p *proxy) gateEvery(t *testing.T, in string, at place) *gate {
 	t.Helper()
-	g := p.gate(t, stream, place)
+	g := p.gate(t, in, at)
 	g.every = true
 	return g
 }
@@ -160,11 +161,11 @@ func (g *gate) end(how func(*connection)) {
 
 // connection is that of the next stream of this direction: Toxiproxy starts both
 // of a connection before those of the next.
-func (g *gate) connection(stream string) *connection {
+func (g *gate) connection(in string) *connection {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.known[stream]
-	g.known[stream]++
+	n := g.known[in]
+	g.known[in]++
 	if n == len(g.connections) {
 		c := &connection{make(signal), make(signal), make(signal)}
 		if g.every && g.over {
@@ -215,8 +216,8 @@ func (p *passage) NewState() any {
 	found, _ := gates.Load(p.Gate)
 	g := found.(*gate)
 	state := &one{gate: g, connection: g.connection(p.Stream), isPlace: nowhere()}
-	if p.Stream == g.stream {
-		state.isPlace = g.place()
+	if p.Stream == g.in {
+		state.isPlace = g.at()
 	}
 	return state
 }

@@ -27,7 +27,7 @@ var lockFaults = []fault{
 	{
 		name:    "somebody locks the table for longer than any statement waits",
 		how:     "ACCESS EXCLUSIVE for a whole run",
-		reports: "somebody holds a lock on public.outbox",
+		reports: "lock timeout (SQLSTATE 55P03); somebody holds a lock on",
 		play: func(t *testing.T, f *trial) {
 			f.Insert(t, 20)
 			unlock := f.locks(t)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/postgrestest"
 )
 
@@ -43,7 +42,7 @@ var loginFaults = []fault{
 		play: func(t *testing.T, f *trial) {
 			f.Insert(t, 20)
 			relay := f.start(t, nil)
-			revoked := f.whileAtTheBus(t, relay, 20, func() { f.DB.Exec(t, "REVOKE UPDATE (published_at) ON outbox FROM outbox_relay") })
+			revoked := f.whileAtTheBus(t, relay, func() { f.DB.Exec(t, "REVOKE UPDATE (published_at) ON outbox FROM outbox_relay") })
 			revoked()
 			f.DB.Exec(t, "GRANT UPDATE (published_at) ON outbox TO outbox_relay")
 			f.Elapse(t)

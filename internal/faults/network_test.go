@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
 	"outboxrelay/internal/relaytest"
@@ -100,11 +99,12 @@ var silentFaults = []fault{
 	},
 	{
 		name: "the connection goes silent while a claim's rows are on the way",
-		how:  "from the first row on nothing passes on the connection, nor its end, so that the server does not notice; others work",
+		how: "from the first row on nothing passes on the connection, nor its end, so that the server keeps the locks; others work, " +
+			"and the function has a minute",
 		play: func(t *testing.T, f *trial) {
 			f.Insert(t, 20)
 			gate := f.database.gate(t, replies, says(anEvent))
-			relay := f.start(t, nil)
+			relay := f.startWithin(t, time.Minute, nil)
 			run := relay.Begin(t)
 			gate.wait(t)
 			f.ends()

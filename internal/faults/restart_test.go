@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
+	"outboxrelay/internal/relaytest"
 )
 
 // restartFaults are servers that stop and start.
@@ -34,7 +34,7 @@ var restartFaults = []fault{
 			server := f.alone(t, postgrestest.Options{})
 			f.Insert(t, 20)
 			f.Bus.Always(eventbridgetest.Latency(slow))
-			relay := f.start(t, nil)
+			relay := f.start(t, relaytest.Settings{"DATABASE_URL": f.Login.URL}) // a proxy without a server would be one that answers
 			run := relay.Begin(t)
 			require.NoError(t, f.Bus.WaitAccepted(t.Context(), 20))
 			require.NoError(t, server.Halt(postgrestest.Smart))
@@ -95,7 +95,7 @@ func (f *trial) restarts(t *testing.T, how postgrestest.Shutdown) {
 	server := f.alone(t, postgrestest.Options{})
 	f.Insert(t, 200)
 	relay := f.start(t, nil)
-	wait := f.whileAtTheBus(t, relay, 20, func() { require.NoError(t, server.Restart(t.Context(), how)) })
+	wait := f.whileAtTheBus(t, relay, func() { require.NoError(t, server.Restart(t.Context(), how)) })
 	f.ends()
 	wait()
 	relay.deliver(t)
@@ -122,13 +122,12 @@ type archive struct{ directory string }
 
 func newArchive(t *testing.T) archive {
 	t.Helper()
-	// Not the test's own directory, which the server's user may not enter.
-	directory, err := os.MkdirTemp("", "outboxrelay-archive-")
+	directory, err := os.MkdirTemp("", "outboxrelay-archive-") //nolint:usetesting // the server's user may not enter the test's
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(directory)) })
 	a := archive{directory}
 	require.NoError(t, syscall.Mkfifo(a.gate(), 0o644))
-	require.NoError(t, os.Chmod(directory, 0o755)) //nolint:gosec // it holds nothing
+	require.NoError(t, os.Chmod(directory, 0o755))
 	return a
 }
 
@@ -143,7 +142,7 @@ func (a archive) command() string {
 
 func (a archive) open(t *testing.T) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(a.opened(), nil, 0o644)) //nolint:gosec // it is read by the server's user
+	require.NoError(t, os.WriteFile(a.opened(), nil, 0o644))
 	gate, err := os.OpenFile(a.gate(), os.O_WRONLY, 0)
 	require.NoError(t, err)
 	require.NoError(t, gate.Close())

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/lambdatest"
 )
@@ -41,7 +40,7 @@ var schemaFaults = []fault{
 			f.Insert(t, 200)
 			relay := f.start(t, nil)
 			altered := make(chan error, 1)
-			wait := f.whileAtTheBus(t, relay, 20, func() {
+			wait := f.whileAtTheBus(t, relay, func() {
 				conn := f.DB.Conn(t)
 				go func() {
 					_, err := conn.Exec(context.WithoutCancel(t.Context()), "ALTER TABLE outbox ALTER COLUMN payload TYPE json")
@@ -73,17 +72,17 @@ var schemaFaults = []fault{
 	},
 	{
 		name: "the tables are migrated while a run polls",
-		how: "the function migrate brings the tables from version 1 to the newest and makes the index that claims use; " +
-			"answers of the bus take a second, 200 events",
+		how: "the function migrate brings the tables to the newest version and makes the index that claims use, which is missing; " +
+			"answers of the bus take 300 ms, 500 events",
 		play: func(t *testing.T, f *trial) {
 			f.DB.Exec(t, `
 				DROP INDEX outbox_pending;
 				DELETE FROM outbox_schema WHERE version > 2`)
-			f.Insert(t, 200)
-			relay := f.startWithin(t, 15*time.Second, polls)
+			f.Insert(t, 500)
+			f.Bus.Always(eventbridgetest.Latency(300 * time.Millisecond))
+			relay := f.startWithin(t, 8*time.Second, polls)
 			migrate := f.migrates(t)
 			run := relay.Begin(t)
-			f.Bus.Always(eventbridgetest.Latency(slow))
 			require.NoError(t, f.Bus.WaitAccepted(t.Context(), 20))
 			migrate()
 			f.ends()

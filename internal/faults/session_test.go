@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/relaytest"
 )
@@ -47,13 +46,10 @@ var sessionFaults = []fault{
 		how:  "pg_terminate_backend once the bus has accepted 20 events",
 		play: func(t *testing.T, f *trial) {
 			f.Insert(t, 20)
-			f.Bus.Always(eventbridgetest.Latency(slow))
 			relay := f.start(t, nil)
-			run := relay.Begin(t)
-			require.NoError(t, f.Bus.WaitAccepted(t.Context(), 20))
-			require.NotZero(t, f.DB.TerminateSessions(t))
+			wait := f.whileAtTheBus(t, relay, func() { f.terminates(t) })
 			f.ends()
-			relay.wait(t, run)
+			wait()
 			relay.deliver(t)
 		},
 	},
@@ -107,7 +103,7 @@ var sessionFaults = []fault{
 			relay := f.start(t, nil)
 			f.ends()
 			relay.deliver(t)
-			require.Equal(t, 1, len(f.responses))
+			require.Len(t, f.responses, 1)
 		},
 	},
 	{

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/postgrestest"
 )
 
@@ -34,7 +33,7 @@ var standbyFaults = []fault{
 			pair := f.replicated(t)
 			f.Insert(t, 200)
 			relay := f.start(t, nil)
-			wait := f.whileAtTheBus(t, relay, 20, func() {
+			wait := f.whileAtTheBus(t, relay, func() {
 				require.NoError(t, pair.primary.Halt(postgrestest.Immediate))
 				require.NoError(t, pair.standby.Promote(t.Context()))
 				pair.leadsToStandby(t, f)
@@ -45,7 +44,7 @@ var standbyFaults = []fault{
 		},
 	},
 	{
-		name: "the database fails over, and the endpoint still leads to the old primary as a standby",
+		name: "the database fails over, and the endpoint leads to the standby before that is promoted",
 		how: "immediate shutdown of the primary while a batch is at the bus; the endpoint leads to the standby, which is promoted only once " +
 			"it has refused to record the batch",
 		play: func(t *testing.T, f *trial) {
@@ -53,7 +52,7 @@ var standbyFaults = []fault{
 			f.Insert(t, 20)
 			gate := f.database.gate(t, replies, says("C0A000")) // the refusal of BEGIN ... READ WRITE
 			relay := f.start(t, nil)
-			wait := f.whileAtTheBus(t, relay, 20, func() {
+			wait := f.whileAtTheBus(t, relay, func() {
 				require.NoError(t, pair.primary.Halt(postgrestest.Immediate))
 				pair.leadsToStandby(t, f)
 			})

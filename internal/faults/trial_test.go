@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/lambdatest"
 	"outboxrelay/internal/postgrestest"
@@ -131,8 +130,8 @@ var polls = relaytest.Settings{"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "
 
 // What await waits for.
 const (
-	idle    = "EXISTS (SELECT FROM own WHERE state = 'idle')"            // a run polls, and finds nothing
-	blocked = "EXISTS (SELECT FROM own WHERE wait_event_type = 'Lock')"  // a statement waits for a lock
+	idle    = "EXISTS (SELECT FROM own WHERE state = 'idle')"             // a run polls, and finds nothing
+	blocked = "EXISTS (SELECT FROM own WHERE wait_event_type = 'Lock')"   // a statement waits for a lock
 	writing = "EXISTS (SELECT FROM own WHERE wait_event = 'ClientWrite')" // an answer finds no room
 )
 
@@ -187,13 +186,13 @@ func hostOf(t *testing.T, address string) string {
 	return parsed.Host
 }
 
-// whileAtTheBus lets something happen while the bus has accepted so many events and
-// not answered yet. What it returns waits for the run.
-func (f *trial) whileAtTheBus(t *testing.T, relay sandbox, events int, happens func()) (wait func()) {
+// whileAtTheBus lets something happen while the bus has accepted 20 events and not
+// answered yet. What it returns waits for the run.
+func (f *trial) whileAtTheBus(t *testing.T, relay sandbox, happens func()) (wait func()) {
 	t.Helper()
 	f.Bus.Always(eventbridgetest.Latency(slow))
 	run := relay.Begin(t)
-	require.NoError(t, f.Bus.WaitAccepted(t.Context(), events))
+	require.NoError(t, f.Bus.WaitAccepted(t.Context(), 20))
 	happens()
 	return func() {
 		t.Helper()

@@ -205,8 +205,19 @@ func (a *Admin) with(ctx context.Context, act func(context.Context, AdminSession
 	if err != nil {
 		return err
 	}
-	defer session.Close(context.WithoutCancel(ctx))
+	defer end(ctx, session)
 	return act(bounded, session)
+}
+
+// end ends a session, soon, and before the context's deadline.
+func end(ctx context.Context, session AdminSession) {
+	until := time.Now().Add(closeTime)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Add(-closingTime/2).Before(until) {
+		until = deadline.Add(-closingTime / 2)
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	defer cancel()
+	session.Close(ctx)
 }
 
 // closingTime is kept free before the deadline for ending the session and

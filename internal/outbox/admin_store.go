@@ -41,7 +41,8 @@ type AdminSession interface {
 	// most frequent codes, of CountMost events at most.
 	Overview(ctx context.Context) ([]PausedBus, []FailedBy, error)
 
-	// Close ends the session and what it has not committed.
+	// Close ends the session and what it has not committed. It takes no longer
+	// than the context.
 	Close(ctx context.Context)
 }
 

@@ -19,6 +19,8 @@ const (
 	settleTime = time.Second
 	// answerTime is kept for returning the answer.
 	answerTime = 500 * time.Millisecond
+	// closeTime is the most that is spent on ending a session.
+	closeTime = time.Second
 	// forever is the budget of a context without a deadline.
 	forever = 365 * 24 * time.Hour
 )
@@ -58,6 +60,13 @@ func (b budget) tooShort(now time.Time, advice string) error {
 		max(0, b.end.Sub(now)).Round(time.Millisecond), b.batch, advice)
 }
 
+// usedUp is the error of a run whose time was over before it had done anything.
+func (b budget) usedUp(began time.Time) error {
+	return fmt.Errorf("no time for any work: the time of the run, %s without the reserve, was over before anything was done; "+
+		"look for what keeps the database, the bus or the network, or give the function a longer timeout",
+		b.end.Sub(began).Round(time.Millisecond))
+}
+
 // store is the context for a call to the store: it does not end with ctx, since
 // what was published has to be recorded, but before the deadline.
 func (b budget) store(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -74,9 +83,14 @@ func (b budget) settle(ctx context.Context, now time.Time) (context.Context, con
 	return context.WithDeadline(context.WithoutCancel(ctx), now.Add(b.last.Sub(now)*2/3))
 }
 
-// closing is the context for ending a session.
-func (b budget) closing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(context.WithoutCancel(ctx), b.last.Add(answerTime/4))
+// closing is the context for ending a session. One that has failed may not say
+// goodbye: what comes after it is not to wait for that.
+func (b budget) closing(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
+	end := b.last.Add(answerTime / 4)
+	if soon := now.Add(closeTime); soon.Before(end) {
+		end = soon
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
 // sleep waits, but not beyond the end of the run.

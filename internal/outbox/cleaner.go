@@ -44,14 +44,15 @@ type CleanupReport struct {
 
 // Run deletes until nothing is left to delete, or until the context's deadline,
 // less a reserve, is near. The report is valid also beside an error, which tells
-// of rows that could not be deleted as well as of what ended the run.
+// of rows that could not be deleted as well as of what ended the run. It is one that
+// the time was too short for any work, or was over before any was done.
 func (c *Cleaner) Run(ctx context.Context) (CleanupReport, error) {
 	began := time.Now()
 	run := &cleanup{cleaner: c, budget: newBudget(ctx, began, cleanupReserve, least+travel)}
 	if !run.budget.allows(began) {
 		return run.report, run.budget.tooShort(began, "give the function a longer timeout")
 	}
-	err := run.clean(ctx)
+	err := run.clean(ctx, began)
 	run.report.Duration = time.Since(began)
 	return run.report, errors.Join(append([]error{err}, run.leftovers.errors()...)...)
 }
@@ -63,10 +64,11 @@ type cleanup struct {
 	session   CleanupSession
 	report    CleanupReport
 	leftovers leftovers
+	asked     bool // the store has been asked for something
 }
 
 // clean connects, sweeps, and notes why it stopped.
-func (c *cleanup) clean(ctx context.Context) (err error) {
+func (c *cleanup) clean(ctx context.Context, began time.Time) (err error) {
 	storeCtx, cancel := c.budget.store(ctx)
 	defer cancel()
 	if c.session, err = c.cleaner.store.Connect(storeCtx); err != nil {
@@ -79,6 +81,8 @@ func (c *cleanup) clean(ctx context.Context) (err error) {
 		return err
 	case done:
 		c.report.Stopped = Done
+	case !c.asked && ctx.Err() == nil:
+		return c.budget.usedUp(began)
 	default:
 		c.report.Stopped = OutOfTime
 	}
@@ -99,7 +103,7 @@ func (c *cleanup) sweep(ctx context.Context) (done bool, err error) {
 }
 
 func (c *cleanup) disconnect(ctx context.Context) {
-	ctx, cancel := c.budget.closing(ctx)
+	ctx, cancel := c.budget.closing(ctx, time.Now())
 	defer cancel()
 	c.session.Close(ctx)
 }
@@ -119,6 +123,7 @@ func (c *cleanup) call(ctx context.Context, limit time.Duration) (context.Contex
 	if ctx.Err() != nil || !c.budget.fits(time.Now(), limit+travel) {
 		return nil, nil, errNoTime
 	}
+	c.asked = true
 	storeCtx, cancel := c.budget.store(ctx)
 	return storeCtx, cancel, nil
 }

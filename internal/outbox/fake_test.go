@@ -114,8 +114,13 @@ func (s *fakeStore) locked() []int64 { return s.seqs(func(r *row) bool { return 
 func (s *fakeStore) row(seq int64) row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.rows, func(r *row) bool { return r.Seq == seq })
-	return *s.rows[i]
+	return *s.find(seq)
+}
+
+// find returns a row that is there, with mu held.
+func (s *fakeStore) find(seq int64) *row {
+	i, _ := slices.BinarySearchFunc(s.rows, seq, func(r *row, seq int64) int { return cmp.Compare(r.Seq, seq) })
+	return s.rows[i]
 }
 
 func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
@@ -275,24 +280,20 @@ func (f *fakeSession) release(s *fakeStore) {
 
 // write records a settlement and returns the rows that it dropped.
 func (s *fakeStore) write(settlement outbox.Settlement) (dropped []int64) {
-	bySeq := map[int64]*row{}
-	for _, row := range s.rows {
-		bySeq[row.Seq] = row
-	}
 	for _, seq := range settlement.Published {
 		if s.drops != nil && s.drops(seq) {
 			dropped = append(dropped, seq)
 			continue
 		}
-		bySeq[seq].published = true
+		s.find(seq).published = true
 	}
 	for _, d := range settlement.Deferred {
-		row := bySeq[d.Seq]
+		row := s.find(d.Seq)
 		row.retryAt, row.reason = time.Now().Add(d.Delay), d.Reason
 		row.Attempts++
 	}
 	for _, f := range settlement.Failed {
-		bySeq[f.Seq].failed = &f
+		s.find(f.Seq).failed = &f
 	}
 	return dropped
 }

@@ -32,13 +32,14 @@ func (f *flight) take(w *worker, events []Event) []Event {
 	return taken
 }
 
-// release notes that the worker is done with a batch's rows.
-func (f *flight) release(w *worker, events []Event) {
+// release notes that rows are settled, or are not going to be in this run, as far as
+// it is this worker that has them in hand.
+func (f *flight) release(w *worker, seqs []int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, event := range events {
-		if f.of[event.Seq] == w {
-			delete(f.of, event.Seq)
+	for _, seq := range seqs {
+		if f.of[seq] == w {
+			delete(f.of, seq)
 		}
 	}
 }
@@ -54,4 +55,23 @@ func (f *flight) others(w *worker, floor int64) []int64 {
 		}
 	}
 	return seqs
+}
+
+// count tells how many of the rows are in hand.
+func (f *flight) count(seqs []int64) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, seq := range seqs {
+		if f.of[seq] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// any reports whether any row is in hand.
+func (f *flight) any() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.of) > 0
 }

@@ -37,7 +37,7 @@ func (w *worker) disconnect(ctx context.Context) {
 	if w.session == nil {
 		return
 	}
-	ctx, cancel := w.run.budget.closing(ctx)
+	ctx, cancel := w.run.budget.closing(ctx, time.Now())
 	defer cancel()
 	w.session.Close(ctx)
 	w.session = nil
@@ -72,11 +72,39 @@ func (w *worker) rescue(ctx context.Context, batch *batch, settlement Settlement
 	w.run.relay.log.WarnContext(ctx, "settling failed, recording the outcomes on a new session",
 		"events", settlement.size(), "error", cause)
 	if err := w.record(ctx, settlement); err != nil {
-		return fmt.Errorf("%d accepted events could not all be recorded; those will be sent again, with the same ids: %w",
-			len(settlement.Published), errors.Join(cause, err))
+		return &unrecordedError{w.run.flight.count(settlement.Published), errors.Join(cause, err)}
 	}
-	w.run.flight.release(w, batch.Events)
+	w.run.flight.release(w, batch.seqs())
 	return nil
+}
+
+// unrecordedError tells of outcomes of which it is not known that the store has
+// them.
+type unrecordedError struct {
+	accepted int // events
+	cause    error
+}
+
+// Error counts the events that may be sent again.
+func (e *unrecordedError) Error() string {
+	if e.accepted == 0 {
+		return fmt.Sprintf("it could not be recorded why events were refused; they stay pending: %s", e.cause)
+	}
+	return fmt.Sprintf("%d accepted events could not all be recorded; those will be sent again, with the same ids: %s",
+		e.accepted, e.cause)
+}
+
+// Unwrap returns the cause.
+func (e *unrecordedError) Unwrap() error { return e.cause }
+
+// takes adds the events of another such error with the same cause.
+func (e *unrecordedError) takes(other error) bool {
+	more, ok := errors.AsType[*unrecordedError](other)
+	if !ok || more.cause.Error() != e.cause.Error() {
+		return false
+	}
+	e.accepted += more.accepted
+	return true
 }
 
 // record records a settlement in transactions of its own: in one, or where the
@@ -86,6 +114,7 @@ func (w *worker) record(ctx context.Context, settlement Settlement) error {
 	switch {
 	case err == nil:
 		w.run.suspects.stored()
+		w.run.flight.release(w, settlement.Seqs())
 		w.run.report.recorded(settlement)
 		return nil
 	case !errors.Is(err, ErrRefused), !w.run.suspects.bearable():
@@ -105,6 +134,7 @@ func (w *worker) record(ctx context.Context, settlement Settlement) error {
 // since the next run would send it again.
 func (w *worker) setAside(ctx context.Context, seq int64, cause error) error {
 	w.run.suspects.unrecordable(seq, cause)
+	w.run.flight.release(w, []int64{seq})
 	deferral := Deferral{Seq: seq, Attempts: AnyAttempts, Delay: w.run.relay.config.RetryMax, Reason: clean(cause.Error())}
 	err := w.recordOnce(ctx, Settlement{Deferred: []Deferral{deferral}})
 	if errors.Is(err, ErrRefused) {

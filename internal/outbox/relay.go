@@ -46,9 +46,9 @@ func NewRelay(store Store, publisher Publisher, config Config, log *slog.Logger)
 // Run drains the outbox until it is empty or the time is used up: the context's
 // deadline less the reserve. One that polls goes on until the time is used up, or
 // until enough newer ones are at work. The report tells what was done, also beside an
-// error. It is an error when the time is too short for any work, when the store
-// fails, when an accepted event could not be recorded, and when a bus could not
-// be published to.
+// error. It is an error when the time is too short for any work, or was over before
+// any was done, when the store fails, when an accepted event could not be
+// recorded, and when a bus could not be published to.
 func (r *Relay) Run(ctx context.Context) (Report, error) {
 	began := time.Now()
 	run := r.newRun(ctx, began)
@@ -61,6 +61,9 @@ func (r *Relay) Run(ctx context.Context) (Report, error) {
 	run.report.handedOver(run.turn.isOver())
 	run.fail(run.buses.errors()...)
 	run.fail(run.suspects.errors()...)
+	if run.idled(ctx) {
+		run.fail(run.budget.usedUp(began))
+	}
 	return run.report.done(began), errors.Join(run.errs...)
 }
 
@@ -78,8 +81,9 @@ type run struct {
 
 	workers sync.WaitGroup
 	mu      sync.Mutex
-	working int // workers
-	most    int // workers there may be
+	working int  // workers
+	most    int  // workers there may be
+	worked  bool // something was sent, or there was nothing to send
 	errs    []error
 }
 
@@ -127,6 +131,21 @@ func (r *run) enough() {
 	r.most = r.working - 1
 }
 
+// works notes that the run is of use.
+func (r *run) works() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.worked = true
+}
+
+// idled reports that the time of the run was over before it was of any use, and
+// that no error says so yet.
+func (r *run) idled(ctx context.Context) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.worked && len(r.errs) == 0 && ctx.Err() == nil && !r.turn.isOver()
+}
+
 // goesOn reports whether a batch may be started now.
 func (r *run) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && r.budget.allows(time.Now()) && r.suspects.bearable() && r.buses.bearable()
@@ -140,7 +159,11 @@ func (r *run) fail(errs ...error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, err := range errs {
-		if !slices.ContainsFunc(r.errs, func(known error) bool { return known.Error() == err.Error() }) {
+		said := func(known error) bool {
+			unrecorded, ok := errors.AsType[*unrecordedError](known)
+			return ok && unrecorded.takes(err) || known.Error() == err.Error()
+		}
+		if !slices.ContainsFunc(r.errs, said) {
 			r.errs = append(r.errs, err)
 		}
 	}

@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// checkLeast is how long a bus may leave the question unanswered whether it is
+// there, at the end of a batch's time, without being taken for one that is away.
+const checkLeast = time.Second
+
 // round is the part of a batch that goes to one bus.
 type round struct {
 	dispatcher *dispatcher
@@ -73,7 +77,7 @@ func probeOf(requests []Request) (probe Request, rest []Request) {
 func (r *round) uncheckable(ctx context.Context, requests []Request, err error) {
 	verdict := Unanswered
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && time.Since(r.began) < checkLeast:
 		verdict = Held // there was no time to ask
 	case faultOf(err) == Forbidden:
 		r.dispatcher.buses.block(r.bus, err)

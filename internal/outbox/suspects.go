@@ -36,20 +36,20 @@ func newSuspects() *suspects {
 	return &suspects{tries: map[int64]int{}, leftOut: map[int64]error{}}
 }
 
-// sendable drops the events that are not to be claimed, which a claim can bring
-// that was under way already, and marks those that are to be sent alone.
+// sendable drops the events that are left out, which a claim can bring that was
+// under way already, and marks those that are to be sent alone.
 func (s *suspects) sendable(events []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.leftOut) > 0 {
-		events = slices.DeleteFunc(slices.Clone(events), func(event Event) bool { return s.leftOut[event.Seq] != nil })
-	}
-	if len(s.tries) > 0 {
-		for i := range events {
-			_, events[i].Alone = s.tries[events[i].Seq]
+	sendable := make([]Event, 0, len(events))
+	for _, event := range events {
+		if s.leftOut[event.Seq] != nil {
+			continue
 		}
+		_, event.Alone = s.tries[event.Seq]
+		sendable = append(sendable, event)
 	}
-	return events
+	return sendable
 }
 
 // blame notes that a request failed while others went through.

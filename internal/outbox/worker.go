@@ -49,6 +49,15 @@ func (b *batch) full() bool { return b.Locked >= b.asked || b.cut() }
 // cut reports whether the claim locked rows that were too many bytes.
 func (b *batch) cut() bool { return b.Locked > len(b.Events) }
 
+// seqs are those of the events that the claim returned.
+func (b *batch) seqs() []int64 {
+	seqs := make([]int64, len(b.Events))
+	for i := range b.Events {
+		seqs[i] = b.Events[i].Seq
+	}
+	return seqs
+}
+
 // drain works until there is nothing left to do or no time to do it in.
 func (w *worker) drain(ctx context.Context) error {
 	defer w.disconnect(ctx)
@@ -64,12 +73,8 @@ func (w *worker) drain(ctx context.Context) error {
 				return err
 			}
 		case len(batch.Events) > 0:
-			outcomes := w.publish(ctx, batch)
-			if err := w.settle(ctx, batch, outcomes); err != nil {
+			if err := w.handle(ctx, batch); err != nil {
 				return err
-			}
-			if allHeld(outcomes) {
-				w.run.budget.sleep(ctx, heldPause)
 			}
 		case !w.idle(ctx, batch):
 			w.run.report.stopped(Drained)
@@ -78,6 +83,19 @@ func (w *worker) drain(ctx context.Context) error {
 	}
 	w.run.report.stopped(w.reason())
 	return w.err
+}
+
+// handle publishes a batch and settles it.
+func (w *worker) handle(ctx context.Context, batch *batch) error {
+	outcomes := w.publish(ctx, batch)
+	err := w.settle(ctx, batch, outcomes)
+	switch {
+	case !allHeld(outcomes):
+		w.run.works()
+	case err == nil:
+		w.run.budget.sleep(ctx, heldPause)
+	}
+	return err
 }
 
 // goesOn reports whether there is another batch for the worker. One that is
@@ -170,6 +188,9 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 	w.run.floor.found(batch.scan, found.Events, batch.full(), now)
 	w.run.turn.found(batch.turn, found.Turn)
 	w.failures, w.err, w.blind, w.nothing = 0, nil, false, len(found.Events) == 0
+	if w.nothing && !w.run.flight.any() {
+		w.run.works()
+	}
 	switch {
 	case batch.cut():
 		w.rows = 2 * len(found.Events)
@@ -218,7 +239,7 @@ func (w *worker) settle(ctx context.Context, batch *batch, outcomes []Outcome) e
 	}
 	settled := receipt.Committed || settlement.size() == 0
 	if settled {
-		w.run.flight.release(w, batch.Events)
+		w.run.flight.release(w, batch.seqs())
 	}
 	switch {
 	case err == nil && claim != nil:

@@ -77,14 +77,21 @@ func (p *proxy) addJSON(t *testing.T, toxic map[string]any) {
 // move ends all connections and leads those to come to another server.
 func (p *proxy) move(t *testing.T, server string) {
 	t.Helper()
-	require.NoError(t, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: server, Enabled: true}))
+	p.down()
+	require.NoError(t, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: server}))
+	p.up(t)
 }
 
 // down ends all connections and refuses others, until up.
 func (p *proxy) down() { p.Stop() }
 
-// up serves again, at the same address.
+// up serves again, at the same address. A process that is just being started has a
+// copy of the old listener for a moment, which keeps the address taken.
 func (p *proxy) up(t *testing.T) {
 	t.Helper()
-	require.NoError(t, p.Start())
+	err := p.Start()
+	for limit := within(t, patience); err != nil && limit.Err() == nil; {
+		err = p.Start()
+	}
+	require.NoError(t, err)
 }

@@ -42,16 +42,29 @@ func (p *proxy) before(t *testing.T, address string) string {
 // add puts a toxic into a stream of all connections, those to come among them.
 func (p *proxy) add(t *testing.T, toxic, stream string, attributes map[string]any) {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"type": toxic, "stream": stream, "attributes": attributes})
+	p.addJSON(t, map[string]any{"type": toxic, "stream": stream, "attributes": attributes})
+}
+
+// resets makes every end of a connection that is to come a reset. (Toxiproxy
+// prepares connections for that where it finds this toxic, also where the toxic
+// itself never acts.)
+func (p *proxy) resets(t *testing.T, stream string) {
+	t.Helper()
+	p.addJSON(t, map[string]any{"type": "reset_peer", "stream": stream, "toxicity": 0, "attributes": map[string]any{}})
+}
+
+func (p *proxy) addJSON(t *testing.T, toxic map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(toxic)
 	require.NoError(t, err)
 	_, err = p.Toxics.AddToxicJson(strings.NewReader(string(text)))
 	require.NoError(t, err)
 }
 
-// clear takes all toxics away.
-func (p *proxy) clear(t *testing.T) {
+// move ends all connections and leads those to come to another server.
+func (p *proxy) move(t *testing.T, server string) {
 	t.Helper()
-	p.Toxics.ResetToxics(t.Context())
+	require.NoError(t, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: server, Enabled: true}))
 }
 
 // down ends all connections and refuses others, until up.

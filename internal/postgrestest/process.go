@@ -58,7 +58,7 @@ func (p *process) watch(alive *os.File) {
 	close(p.gone)
 }
 
-// stop signals the server (INT: fast shutdown, QUIT: immediate) and waits until it is gone. The watchdog stays to look after the directory.
+// stop signals the server, see Shutdown, and waits until it is gone. The watchdog stays to look after the directory.
 func (p *process) stop(signal string) error {
 	if _, err := fmt.Fprintln(p.orders, signal); err != nil {
 		return err

@@ -2,7 +2,7 @@
 # server, so it closes whatever happens to that process; then the server is stopped at once and its directory removed.
 #
 # usage: sh -c <this> name <directory> <server command...>
-# standard input: lines with a signal to pass on (INT, QUIT), or "keep": leave the directory when it is over
+# standard input: lines with a signal to pass on (TERM, INT, QUIT), or "keep": leave the directory when it is over
 # descriptor 3: inherited by the server and its children alone, so that its closing tells that they are gone
 directory=$1
 shift

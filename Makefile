@@ -8,6 +8,7 @@ MODULES := . internal/bench internal/faults infra
 # What Lambda runs: GOARCH=amd64 make build for the other architecture.
 GOARCH ?= arm64
 DIST ?= dist
+$(if $(word 2,$(DIST)),$(error DIST is '$(DIST)': make takes no directory that has a space in its name, expected another or one relative to here))
 FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
 
 # More flags for the tests: make test ARGS='-run TestRelay -v' PACKAGES=./internal/outbox
@@ -88,10 +89,12 @@ schema: ## Print the SQL of the tables and roles, for OUTBOX_TABLE
 	@go run ./internal/postgres/schema
 
 # The settings of a deployment: SETTINGS=prod.json, or infra/settings.json, and
-# ARGS='-c eventBus=orders' on top of that, or instead.
+# ARGS='-c eventBus=orders' on top of that, or instead. Without the -c the CDK
+# would take a setting for the name of a stack.
 SETTINGS ?=
 CDK := cd infra && node_modules/.bin/cdk
-CDK_ARGS = $(if $(SETTINGS),-c 'settings=$(abspath $(SETTINGS))') $(ARGS)
+CDK_ARGS = $(if $(SETTINGS),-c 'settings=$(if $(filter /%,$(firstword $(SETTINGS))),,$(CURDIR)/)$(SETTINGS)') $(cdk-options)
+cdk-options = $(if $(findstring =,$(filter-out -%,$(firstword $(ARGS)))),$(error ARGS is '$(ARGS)': expected -c before a setting, as in ARGS='-c key=value'),$(ARGS))
 EXAMPLE := infra/settings.example.json
 
 infra/node_modules/.package-lock.json: infra/package-lock.json
@@ -102,6 +105,7 @@ infra/node_modules/.package-lock.json: infra/package-lock.json
 synth: SETTINGS := $(or $(SETTINGS),$(if $(ARGS)$(wildcard infra/settings.json),,$(EXAMPLE)))
 synth: infra/node_modules/.package-lock.json ## Synthesize the stack into infra/cdk.out; SETTINGS and ARGS as for deploy, else an example
 	@$(if $(filter $(EXAMPLE),$(SETTINGS)),echo 'synth: there are no settings: using $(EXAMPLE)' >&2)
+	@rm -rf infra/cdk.out # it would keep the templates of other stacks
 	$(CDK) synth --quiet $(CDK_ARGS)
 	@cd infra && ls cdk.out/*.template.json
 
@@ -113,12 +117,15 @@ settings: ## Write the table of all settings into docs/deployment.md
 picture: ## Draw docs/dashboard.svg: what the dashboard of the stack looks like
 	cd infra && go test -count=1 -run TestThePictureInTheDocsIsTheDashboard ./outboxcdk -update
 
-.PHONY: diff deploy destroy
+.PHONY: diff deploy rollback destroy
 diff: infra/node_modules/.package-lock.json ## Show what a deployment would change; SETTINGS and ARGS as for deploy
 	$(CDK) diff $(CDK_ARGS)
 
-deploy: infra/node_modules/.package-lock.json ## Deploy the stack: SETTINGS=prod.json, ARGS='-c key=value'
+deploy: infra/node_modules/.package-lock.json ## Deploy the stack: SETTINGS=prod.json, ARGS='-c key=value' or options of the CDK
 	$(CDK) deploy $(CDK_ARGS)
+
+rollback: infra/node_modules/.package-lock.json ## Undo a deployment that failed half-way; SETTINGS and ARGS as for deploy
+	$(CDK) rollback $(CDK_ARGS)
 
 destroy: infra/node_modules/.package-lock.json ## Delete the stack; SETTINGS and ARGS as for deploy
 	$(CDK) destroy $(CDK_ARGS)

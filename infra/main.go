@@ -28,7 +28,8 @@ func run(ctx context.Context, app awscdk.App) error {
 	given, _ := app.Node().GetAllContext(nil).(map[string]any)
 	read, err := settings.Read(given)
 	if err != nil {
-		return fmt.Errorf("the settings are not what they have to be (docs/deployment.md has them all):\n%w", err)
+		return fmt.Errorf("the settings are not what they have to be (docs/deployment.md has them all; they are in infra/settings.json, "+
+			"or in the file of SETTINGS, or on the command line, as ARGS='-c eventBus=orders'):\n%w", err)
 	}
 	if read.Props.BinaryDir == "" {
 		if read.Props.BinaryDir, err = outboxcdk.Build(ctx, read.Props.Architecture); err != nil {

@@ -36,6 +36,9 @@ type Reading struct {
 	Extra int
 	// Aligned: periods begin at multiples of their length. Else they end now.
 	Aligned bool
+	// FillsNothing: a metric that has no datapoint in the whole evaluation range
+	// stays without, also in FILL, and so does a sum that it is a term of.
+	FillsNothing bool
 }
 
 // Evaluate says what state the alarm has next.
@@ -44,10 +47,12 @@ func (a MetricAlarm) Evaluate(metrics Metrics, now time.Time, previous State, re
 	if reading.Aligned {
 		end = now.Truncate(a.Period)
 	}
+	periods := a.Periods + reading.Extra
+	seen := sight{metrics, now, end.Add(-time.Duration(periods) * a.Period), end, reading.FillsNothing, map[series]bool{}}
 	var found []bool // newest first: is it breaching
-	for n := 0; n < a.Periods+reading.Extra && len(found) < a.Periods; n++ {
+	for n := 0; n < periods && len(found) < a.Periods; n++ {
 		begin := end.Add(-a.Period)
-		if value, is := a.series.value(metrics, begin, end, now); is {
+		if value, is := a.series.value(seen, begin, end); is {
 			found = append(found, a.breaching(value))
 		}
 		end = begin

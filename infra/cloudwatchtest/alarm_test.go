@@ -119,13 +119,62 @@ func TestTakesTheMaximumOrTheSumOfAPeriod(t *testing.T) {
 	}
 }
 
+// math is a template of one alarm on metric math over m and n, with a period of a
+// minute, that rings below 0.
+func math(t *testing.T, expression string) cloudwatchtest.MetricAlarm {
+	t.Helper()
+	metric := func(id string) string {
+		return fmt.Sprintf(`{"Id": %[1]q, "ReturnData": false, "MetricStat": {"Period": 60, "Stat": "Sum", "Metric": {"Namespace": "N", "MetricName": %[1]q}}}`, id)
+	}
+	alarms, err := cloudwatchtest.Parse(fmt.Appendf(nil, `{"Resources": {"A": {"Type": "AWS::CloudWatch::Alarm", "Properties": {
+		"Metrics": [{"Id": "e", "Expression": %q}, %s, %s], "EvaluationPeriods": 2, "Threshold": 0,
+		"ComparisonOperator": "LessThanThreshold", "TreatMissingData": "notBreaching"}}}}`, expression, metric("m"), metric("n")), nil)
+	require.NoError(t, err)
+	return alarms[0]
+}
+
+// As "Using metric math" documents it: missing values are treated as 0. A metric
+// that has none may be no time series at all.
+func TestASumTakesWhatIsMissingForZero(t *testing.T) {
+	t.Parallel()
+
+	for expression, want := range map[string]cloudwatchtest.State{
+		"m": "OK", "n": "ALARM", "m + n": "ALARM", "m - n": "OK", "n - m": "ALARM", "m + n - m": "ALARM", "m - n + n": "OK", "m - m": "OK",
+	} {
+		metrics := cloudwatchtest.Metrics{} // of m there is nothing
+		for _, ago := range []time.Duration{time.Minute, 2 * time.Minute} {
+			at := noon.Add(-ago)
+			metrics.Put(cloudwatchtest.NewMetric("N", "n"), at, at, -1)
+		}
+		require.Equal(t, want, math(t, expression).Evaluate(metrics, noon, cloudwatchtest.OK, reading), expression)
+		if expression != "n" {
+			empty := cloudwatchtest.Reading{Extra: 2, FillsNothing: true}
+			require.Equal(t, cloudwatchtest.OK, math(t, expression).Evaluate(metrics, noon, cloudwatchtest.OK, empty), "m is empty: %s", expression)
+		}
+	}
+}
+
+func TestFillMayNotFillAMetricThatHasNothingInTheRange(t *testing.T) {
+	t.Parallel()
+
+	alarm := math(t, "FILL(n, -1)")
+	for ago, want := range map[time.Duration]cloudwatchtest.State{3 * time.Minute: "ALARM", 4 * time.Minute: "ALARM", 5 * time.Minute: "OK"} {
+		metrics := cloudwatchtest.Metrics{}
+		at := noon.Add(-ago)
+		metrics.Put(cloudwatchtest.NewMetric("N", "n"), at, at, 0)
+		require.Equal(t, cloudwatchtest.Alarm, alarm.Evaluate(metrics, noon, cloudwatchtest.OK, reading), "it fills all, %s", ago)
+		fillsNothing := cloudwatchtest.Reading{Extra: 2, FillsNothing: true}
+		require.Equal(t, want, alarm.Evaluate(metrics, noon, cloudwatchtest.OK, fillsNothing), "the range has four periods, %s", ago)
+	}
+}
+
 func TestRefusesWhatItOrCloudWatchDoesNotEvaluate(t *testing.T) {
 	t.Parallel()
 
 	for _, wrong := range []string{
 		`"Period": 90`, `"EvaluationPeriods": 1441`, `"DatapointsToAlarm": 3`, `"TreatMissingData": "missing"`,
 		`"Statistic": "p99"`, `"ComparisonOperator": "LessThanLowerThreshold"`,
-		`"Metrics": [{"Id": "e", "Expression": "RATE(m)"}]`, `"Dimensions": [{"Name": "Outbox", "Value": {"Fn::Sub": "a"}}]`,
+		`"Metrics": [{"Id": "e", "Expression": "RATE(m)"}]`, `"Metrics": [{"Id": "e", "Expression": "m + "}]`, `"Dimensions": [{"Name": "Outbox", "Value": {"Fn::Sub": "a"}}]`,
 	} {
 		// Of a key that is there twice, the last counts.
 		_, err := cloudwatchtest.Parse([]byte(`{"Resources": {"A": {"Type": "AWS::CloudWatch::Alarm", "Properties": {

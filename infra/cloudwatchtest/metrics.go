@@ -26,29 +26,49 @@ type sample struct {
 	value   float64
 }
 
-// Metrics are all values that were ever put, by metric and minute.
-type Metrics map[unique.Handle[Metric]]map[int64][]sample
+// Metrics are all values that were ever put, by metric.
+type Metrics map[unique.Handle[Metric]]*minutes
+
+// minutes are the values of a metric from a first minute on.
+type minutes struct {
+	first int64
+	of    [][]sample
+}
 
 // Put adds a value that is stamped with one time and can be seen from another on.
 func (m Metrics) Put(metric Metric, stamped, visible time.Time, value float64) {
-	key := unique.Make(metric)
-	minutes := m[key]
-	if minutes == nil {
-		minutes = map[int64][]sample{}
-		m[key] = minutes
+	key, at := unique.Make(metric), minute(stamped)
+	if m[key] == nil {
+		m[key] = &minutes{first: at}
 	}
-	minutes[minute(stamped)] = append(minutes[minute(stamped)], sample{visible, value})
+	m[key].put(at, sample{visible, value})
+}
+
+func (m *minutes) put(at int64, value sample) {
+	if at < m.first {
+		m.of = slices.Concat(make([][]sample, m.first-at), m.of)
+		m.first = at
+	}
+	if missing := at - m.first + 1 - int64(len(m.of)); missing > 0 {
+		m.of = append(m.of, make([][]sample, missing)...)
+	}
+	m.of[at-m.first] = append(m.of[at-m.first], value)
+}
+
+// between are the values from one minute up to another.
+func (m *minutes) between(from, to int64) [][]sample {
+	if m == nil {
+		return nil
+	}
+	end := int64(len(m.of))
+	return m.of[min(max(from-m.first, 0), end):min(max(to-m.first, 0), end)]
 }
 
 // statistic is that of the values from one time up to another, as seen now; no
 // value: nothing.
 func (m Metrics) statistic(metric unique.Handle[Metric], name string, from, to, now time.Time) (value float64, found bool) {
-	minutes := m[metric]
-	if len(minutes) == 0 {
-		return 0, false
-	}
-	for at := minute(from); at < minute(to); at++ {
-		for _, sample := range minutes[at] {
+	for _, samples := range m[metric].between(minute(from), minute(to)) {
+		for _, sample := range samples {
 			switch {
 			case sample.visible.After(now):
 				continue

@@ -97,8 +97,8 @@ func (c *consumer) receive(ctx context.Context) ([]arrived, error) {
 		return nil, fmt.Errorf("receive from the queue: %w", err)
 	}
 	var events []arrived
-	for _, message := range received.Messages {
-		event, err := c.accept(ctx, message)
+	for _, delivery := range received.Messages {
+		event, err := c.accept(ctx, delivery)
 		if err != nil {
 			return nil, err
 		}
@@ -107,12 +107,12 @@ func (c *consumer) receive(ctx context.Context) ([]arrived, error) {
 	return events, nil
 }
 
-func (c *consumer) accept(ctx context.Context, message sqstypes.Message) (event arrived, err error) {
-	if err := json.Unmarshal([]byte(*message.Body), &event); err != nil {
+func (c *consumer) accept(ctx context.Context, delivery sqstypes.Message) (event arrived, err error) {
+	if err := json.Unmarshal([]byte(*delivery.Body), &event); err != nil {
 		return arrived{}, fmt.Errorf("read what the queue has: %w", err)
 	}
 	_, err = c.queues.DeleteMessage(ctx, &sqs.DeleteMessageInput{
-		QueueUrl: aws.String(c.queue), ReceiptHandle: message.ReceiptHandle,
+		QueueUrl: aws.String(c.queue), ReceiptHandle: delivery.ReceiptHandle,
 	})
 	return event, err
 }

@@ -13,10 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// providerLogs is the log group of the CDK's own function that runs migrate. It
-// is made by Lambda, not by the stack, and stays behind in AWS too.
-const providerLogs = "/aws/lambda/" + stackName + "-AWSCDKTrigger"
-
 // remains names what is left of a stack. The account had nothing else of these
 // kinds, but for what the account itself brings.
 func (s *stage) remains(ctx context.Context) (left []string, err error) {
@@ -45,9 +41,7 @@ func (s *stage) remains(ctx context.Context) (left []string, err error) {
 		}
 	}
 	for _, group := range groups {
-		if !strings.HasPrefix(group, providerLogs) {
-			note("log group", group)
-		}
+		note("log group", group)
 	}
 	return left, nil
 }

@@ -15,13 +15,14 @@ const (
 	pauseMax = time.Hour
 	// transactionMax is how long a transaction may be open.
 	transactionMax = time.Hour
-	// retainedMax is how long events may outlive CLEANUP_RETENTION.
+	// retainedMax is how long events may outlive CLEANUP_RETENTION, unless the
+	// cleanup is so rare that they have to.
 	retainedMax = 24 * time.Hour
 )
 
 // lagAlarms are about events that do not arrive.
 func (r *OutboxRelay) lagAlarms() []alarm {
-	window, threshold := measured(r.props.Lag), r.props.Alarms.Lag
+	window, threshold := measurements(r.props.Lag), r.props.Alarms.Lag
 	high := alarm{
 		id: "LagHigh", window: window, missing: quietIsNoNews,
 		metric: r.own(emf.OldestUnpublishedAge, maximum, window.period), threshold: threshold.Seconds(),
@@ -32,15 +33,15 @@ func (r *OutboxRelay) lagAlarms() []alarm {
 	if !r.props.Scheduled { // nothing is invoked, and heartbeats would ring for ever
 		return []alarm{high}
 	}
-	return []alarm{high, r.lagMissing(), r.relayNotInvoked()}
+	return append([]alarm{high, r.lagMissing()}, r.notInvoked()...)
 }
 
-// lagMissing and relayNotInvoked fill what is missing. An alarm on the bare metric
-// would first use up what CloudWatch finds further back, and how far back it looks
-// is not documented. Should there be nothing that could be filled, missing data is
-// breaching.
+// lagMissing and the heartbeats of functions fill what is missing. An alarm on the
+// bare metric would first use up what CloudWatch finds further back, and how far
+// back it looks is not documented. Where there is nothing at all, FILL may have
+// nothing to fill: then missing data is breaching.
 func (r *OutboxRelay) lagMissing() alarm {
-	window := measuring(r.props.Lag)
+	window := measurementHeartbeat(r.props.Lag)
 	age := r.own(emf.OldestUnpublishedAge, maximum, window.period)
 	return alarm{
 		id: "LagMissing", window: window, below: true, threshold: 0, missing: quietIsWrong,
@@ -51,28 +52,40 @@ func (r *OutboxRelay) lagMissing() alarm {
 	}
 }
 
-func (r *OutboxRelay) relayNotInvoked() alarm {
-	window := invoked(r.props.Relay.Function)
-	invocations := ofFunction(r.Relay, "Invocations", sum, window.period)
+// notInvoked are the heartbeats of the relay and, where there are partitions to
+// make, of the daily migrate. That lag does not run, LagMissing tells, and
+// CleanupBehind what matters of the cleanup.
+func (r *OutboxRelay) notInvoked() []alarm {
+	relay := r.invocations("RelayNotInvoked", r.Relay, r.props.Relay.Function)
+	relay.meaning, relay.section = "the relay does not run", "the-relay-is-not-invoked"
+	if !r.props.partitioned() {
+		return []alarm{relay}
+	}
+	migrate := r.invocations("MigrateNotInvoked", r.Migrate, r.props.Migrate.Function)
+	migrate.meaning, migrate.section = "migrate does not run, and makes no partitions", "migrate-is-not-invoked"
+	return []alarm{relay, migrate}
+}
+
+func (r *OutboxRelay) invocations(id string, f awslambda.Function, often Function) alarm {
+	window := invocationHeartbeat(often)
+	invocations := ofFunction(f, "Invocations", sum, window.period)
 	return alarm{
-		id: "RelayNotInvoked", window: window, below: true, threshold: 1, missing: quietIsWrong,
-		metric:  math("FILL(invocations, 0)", window.period, map[string]awscloudwatch.IMetric{"invocations": invocations}),
-		meaning: "the relay does not run",
-		first:   "see whether its schedule is there and enabled, and whether its function has concurrency left",
-		section: "the-relay-is-not-invoked",
+		id: id, window: window, below: true, threshold: 1, missing: quietIsWrong,
+		metric: math("FILL(invocations, 0)", window.period, map[string]awscloudwatch.IMetric{"invocations": invocations}),
+		first:  "see whether its schedule is there and enabled, and whether its function has concurrency left",
 	}
 }
 
 // errorAlarms are about runs that end in an error. Whoever invokes admin sees its
 // error, and needs no alarm.
 func (r *OutboxRelay) errorAlarms() []alarm {
-	migrate := r.errors("MigrateErrors", r.Migrate, once(r.props.Migrate.Function))
+	migrate := r.errors("MigrateErrors", r.Migrate, anyFailingRun(r.props.Migrate.Function))
 	migrate.meaning, migrate.section = "migrate has failed", "migrate-fails"
-	relay := r.errors("RelayErrors", r.Relay, repeated(r.props.Relay.Function))
+	relay := r.errors("RelayErrors", r.Relay, failingRuns(r.props.Relay.Function))
 	relay.meaning, relay.section = "the relay fails", "the-relay-fails"
-	lag := r.errors("LagErrors", r.Lag, repeated(r.props.Lag))
+	lag := r.errors("LagErrors", r.Lag, failingRuns(r.props.Lag))
 	lag.meaning, lag.section = "the lag cannot be measured", "the-lag-is-not-measured"
-	cleanup := r.errors("CleanupErrors", r.Cleanup, repeated(r.props.Cleanup))
+	cleanup := r.errors("CleanupErrors", r.Cleanup, failingRuns(r.props.Cleanup))
 	cleanup.meaning, cleanup.section = "the cleanup fails", "the-cleanup-fails"
 	return []alarm{relay, lag, cleanup, migrate}
 }
@@ -87,8 +100,8 @@ func (r *OutboxRelay) errors(id string, f awslambda.Function, window window) ala
 
 // invocationAlarms are about invocations that do not become runs.
 func (r *OutboxRelay) invocationAlarms() []alarm {
-	runs := repeated(r.props.Relay.Function)
-	return []alarm{
+	runs := failingRuns(r.props.Relay.Function)
+	return append([]alarm{
 		{
 			id: "RelayThrottled", window: runs, missing: quietIsFine,
 			metric:  ofFunction(r.Relay, "Throttles", sum, runs.period),
@@ -97,27 +110,18 @@ func (r *OutboxRelay) invocationAlarms() []alarm {
 			section: "the-relay-is-throttled",
 		},
 		r.relayDropped(),
-		{
-			id: "SchedulesFail", window: r.schedulesWindow(), missing: quietIsFine,
-			metric:  r.ofSchedules("TargetErrorCount", time.Minute),
-			meaning: "the schedules cannot invoke their functions",
-			first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered",
-			section: "invocations-are-not-delivered",
-		},
-		{
-			id: "UndeliveredWaiting", window: window{slow, 1, 1}, missing: quietIsFine,
-			metric:  r.undelivered(slow),
-			meaning: "invocations that could not be delivered are in the queue Undelivered",
-			first:   "read their attributes ERROR_CODE and ERROR_MESSAGE, then purge the queue",
-			section: "invocations-are-not-delivered",
-		},
-	}
+	}, r.scheduleAlarms()...)
 }
 
 // relayDropped leaves out the runs that ended in an error: without retries Lambda
 // drops their events too, and RelayErrors has told that. Errors are stamped with
 // the beginning of a run and drops with its end, so it takes a long period, and
 // more drops than there can be whose error is outside of it.
+//
+// In a difference CloudWatch takes a missing value for 0. Where no relay begins at
+// all there are no Errors, and what the difference to nothing is, is not documented:
+// FILL would not help, and it is for RelayNotInvoked to tell that. This one tells that
+// some begin and others do not.
 func (r *OutboxRelay) relayDropped() alarm {
 	relay := r.props.Relay
 	period := max(15*time.Minute, 5*relay.Every)
@@ -125,7 +129,7 @@ func (r *OutboxRelay) relayDropped() alarm {
 	return alarm{
 		id: "RelayDropped", window: window{period, 1, 1}, missing: quietIsFine,
 		threshold: float64(relay.Parallel) * float64(ceil(astride, relay.Every)/relay.Every+1),
-		metric: math("FILL(dropped, 0) - FILL(failed, 0)", period, map[string]awscloudwatch.IMetric{
+		metric: math("dropped - failed", period, map[string]awscloudwatch.IMetric{
 			"dropped": ofFunction(r.Relay, "AsyncEventsDropped", sum, period),
 			"failed":  ofFunction(r.Relay, "Errors", sum, period),
 		}),
@@ -135,11 +139,48 @@ func (r *OutboxRelay) relayDropped() alarm {
 	}
 }
 
-// schedulesWindow has room for some invocations of the rarest schedule of those
-// that are in a hurry. The schedules of a group share their metrics.
+// scheduleAlarms are about invocations that do not get as far as Lambda: the target
+// refuses, or Scheduler gives up for another reason, or what is given up does not even
+// get into the queue. Each has an alarm of its own, since a sum might have no
+// datapoint as long as one of them has never been.
+func (r *OutboxRelay) scheduleAlarms() []alarm {
+	pace := r.schedulesWindow()
+	single := pace
+	single.datapoints = 1
+	alarms := []alarm{
+		{
+			id: "SchedulesFail", window: pace, metric: r.ofSchedules(targetErrors, pace.period),
+			meaning: "the schedules cannot invoke their functions",
+			first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered",
+		},
+		{
+			id: "SchedulesDrop", window: pace, metric: r.ofSchedules(invocationsDropped, pace.period),
+			meaning: "the schedules drop invocations",
+			first:   "read ERROR_CODE and ERROR_MESSAGE, attributes of what is in the queue Undelivered; if it is empty, look at the role of the schedules",
+		},
+		{
+			id: "UndeliveredLost", window: single, metric: r.ofSchedules(invocationsLost, single.period),
+			meaning: "what the schedules could not deliver did not get into the queue Undelivered either",
+			first:   "see whether the role of the schedules is there and has both its policies",
+		},
+		{
+			id: "UndeliveredWaiting", window: window{slow, 1, 1}, metric: r.undelivered(slow),
+			meaning: "invocations that could not be delivered are in the queue Undelivered",
+			first:   "read their attributes ERROR_CODE and ERROR_MESSAGE, mend that, and then purge the queue",
+		},
+	}
+	for i := range alarms {
+		alarms[i].missing, alarms[i].section = quietIsFine, "invocations-are-not-delivered"
+	}
+	return alarms
+}
+
+// schedulesWindow has room for some invocations of relay and lag, the two that are
+// in a hurry. The schedules of a group share their metrics, but to wait for the
+// rarest would be to wait for days: what cannot be delivered of that one,
+// UndeliveredWaiting tells at once.
 func (r *OutboxRelay) schedulesWindow() window {
-	often := min(r.props.Relay.Every, r.props.Lag.Every, r.props.Cleanup.Every)
-	rarely := max(r.props.Relay.Every, r.props.Lag.Every, r.props.Cleanup.Every)
+	often, rarely := min(r.props.Relay.Every, r.props.Lag.Every), max(r.props.Relay.Every, r.props.Lag.Every)
 	datapoints, _ := tolerance(often)
 	all := spread(time.Duration(datapoints)*rarely + late)
 	all.datapoints = datapoints
@@ -148,12 +189,11 @@ func (r *OutboxRelay) schedulesWindow() window {
 
 // measuredAlarms are about what lag measures besides the lag.
 func (r *OutboxRelay) measuredAlarms() []alarm {
-	once, runs, hour := measuredOnce(r.props.Lag), measured(r.props.Lag), measuredFor(r.props.Lag, pauseMax)
-	retention := r.props.settings.cleanup.Retention
+	single, runs, hour := anyMeasurement(r.props.Lag), measurements(r.props.Lag), sustained(r.props.Lag, pauseMax)
 	return []alarm{
 		{
-			id: "FailedEvents", window: once, missing: quietIsNoNews,
-			metric:  r.own(emf.FailedEvents, maximum, once.period),
+			id: "FailedEvents", window: single, missing: quietIsNoNews,
+			metric:  r.own(emf.FailedEvents, maximum, single.period),
 			meaning: "events have failed for good and wait for somebody",
 			first:   `invoke admin with {"action": "list", "all": true} to see why`,
 			section: "events-have-failed",
@@ -167,8 +207,8 @@ func (r *OutboxRelay) measuredAlarms() []alarm {
 		},
 		{
 			id: "CleanupBehind", window: runs, missing: quietIsNoNews,
-			metric: r.own(emf.OldestPublishedAge, maximum, runs.period), threshold: (retention + retainedMax).Seconds(),
-			meaning: "published events are kept for a day longer than they should be",
+			metric: r.own(emf.OldestPublishedAge, maximum, runs.period), threshold: (r.props.settings.cleanup.Retention + r.retained()).Seconds(),
+			meaning: "published events are kept for " + spoken(r.retained()) + " longer than they should be",
 			first:   "read in the log of cleanup whether it runs and at what it stops",
 			section: "the-cleanup-does-not-keep-up",
 		},
@@ -182,11 +222,17 @@ func (r *OutboxRelay) measuredAlarms() []alarm {
 	}
 }
 
+// retained is how long events may outlive CLEANUP_RETENTION. Just before a run they
+// have outlived it by a whole period.
+func (r *OutboxRelay) retained() time.Duration { return max(retainedMax, 2*r.props.Cleanup.Every) }
+
 // spoken is a duration as people say it.
 func spoken(d time.Duration) string {
 	switch {
 	case d == time.Hour:
 		return "an hour"
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
 	case d%time.Minute == 0:
 		return fmt.Sprintf("%d minutes", int(d.Minutes()))
 	default:

@@ -27,24 +27,26 @@ func heartbeat(span time.Duration) window {
 	return all
 }
 
-// invoked is the heartbeat of a function.
-func invoked(f Function) window { return heartbeat(f.Every + ceil(f.Timeout, time.Minute)) }
+// invocationHeartbeat is that of a function's invocations.
+func invocationHeartbeat(f Function) window {
+	return heartbeat(f.Every + ceil(f.Timeout, time.Minute))
+}
 
-// measuring is that of lag's measurements, of which one may fail.
-func measuring(f Function) window { return heartbeat(2 * f.Every) }
+// measurementHeartbeat is that of lag's measurements, of which one may fail.
+func measurementHeartbeat(f Function) window { return heartbeat(2 * f.Every) }
 
-// repeated is the window of a failure that a single run may have, but not several
+// failingRuns is the window of a failure that a single run may have, but not several
 // of the last ones.
-func repeated(f Function) window {
+func failingRuns(f Function) window {
 	runs, of := tolerance(f.Every)
 	some := spread(time.Duration(of)*f.Every + ceil(f.Timeout, time.Minute) + late)
 	some.datapoints = runs
 	return some
 }
 
-// once is the window of a failure that is worth an alarm by itself, until a run
-// has gone well.
-func once(f Function) window {
+// anyFailingRun is the window of a failure that is worth an alarm by itself, until
+// a run has gone well.
+func anyFailingRun(f Function) window {
 	period := slow
 	if f.Every > rangeMax {
 		period = time.Hour
@@ -61,26 +63,26 @@ func tolerance(every time.Duration) (runs, of int) {
 	return 2, 3
 }
 
-// measured is the window of what each run of lag measures.
-func measured(f Function) window {
+// measurements is the window of what each run of lag measures.
+func measurements(f Function) window {
 	runs, of := tolerance(f.Every)
 	some := spread(time.Duration(of) * f.Every)
 	some.datapoints = runs
 	return some
 }
 
-// measuredOnce is the window of what lag has to measure only once, and which is
+// anyMeasurement is the window of what lag has to measure only once, and which is
 // over when it has not been measured for a while: a redrive of what fails again is
 // one alarm, not many.
-func measuredOnce(f Function) window {
+func anyMeasurement(f Function) window {
 	some := spread(3 * f.Every)
 	some.datapoints = 1
 	return some
 }
 
-// measuredFor is the window of what lag has measured for so long, with some
+// sustained is the window of what lag has measured for so long, with some
 // measurements that are missing or say otherwise.
-func measuredFor(f Function, span time.Duration) window {
+func sustained(f Function, span time.Duration) window {
 	some := spread(span * 5 / 4)
 	some.datapoints = int(max(1, span/f.Every))
 	return some

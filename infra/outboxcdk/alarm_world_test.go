@@ -30,9 +30,11 @@ const (
 	fails            // ends in an error at once
 	hangs            // until its timeout, which is an error
 	off              // is not invoked: the schedule is off
-	undelivered      // Scheduler cannot invoke it
+	undelivered      // Scheduler cannot invoke it, and puts it into the queue
+	lost             // Scheduler can do neither
 	throttled        // Lambda has no concurrency for it
 	delayed          // Lambda has none at first
+	starved          // Lambda has none for another one beside it
 	disabled         // its concurrency is 0
 	unseen           // works, but its metrics have another name
 )
@@ -42,15 +44,20 @@ type condition struct {
 	fates map[string]fate
 	// measured is what lag measures other than that all is well.
 	measured map[string]float64
+	// waiting: something is left in the queue Undelivered.
+	waiting bool
 }
 
-// well is what lag measures when all is.
-var well = map[string]float64{
-	emf.OldestUnpublishedAge: 2,
-	emf.FailedEvents:         0,
-	emf.PausedEvents:         0,
-	emf.OldestPublishedAge:   (7*24*time.Hour + 5*time.Minute).Seconds(),
-	emf.OldestTransactionAge: 3,
+// well is what lag measures when all is. The oldest event is deleted by the first
+// cleanup after its time.
+func (t tempo) well() map[string]float64 {
+	return map[string]float64{
+		emf.OldestUnpublishedAge: 2,
+		emf.FailedEvents:         0,
+		emf.PausedEvents:         0,
+		emf.OldestPublishedAge:   (retention + t.pulses["Cleanup"].every).Seconds(),
+		emf.OldestTransactionAge: 3,
+	}
 }
 
 // world makes the metrics of an outbox from its condition.
@@ -58,7 +65,7 @@ type world struct {
 	tempo tempo
 	// late is how long after a run its metrics can be seen, at most.
 	late time.Duration
-	// busy: each run of the relay takes its whole time.
+	// busy: each run of relay and migrate takes its whole time.
 	busy bool
 	seed uint64
 	at   func(time.Time) condition
@@ -81,6 +88,11 @@ func (w world) metrics(from, to time.Time) cloudwatchtest.Metrics {
 			w.invoke(m, function, pulse, start, w.at(start))
 		}
 	}
+	for minute := from; minute.Before(to); minute = minute.Add(time.Minute) {
+		if w.at(minute).waiting {
+			m.put(queued, minute, minute.Add(time.Minute), 1)
+		}
+	}
 	return m.metrics
 }
 
@@ -88,26 +100,30 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 	end := start.Add(time.Second)
 	if function == "Relay" {
 		end = start.Add(w.tempo.run)
-		if w.busy {
-			end = start.Add(pulse.timeout)
-		}
+	}
+	if w.busy && (function == "Relay" || function == "Migrate") {
+		end = start.Add(pulse.timeout)
 	}
 	switch fate := now.fates[function]; fate {
 	case works, unseen:
 		m.invocation(function, start, end, 0)
 		if function == "Lag" && fate == works {
-			m.measured(end, now.measured)
+			m.measured(end, w.tempo.well(), now.measured)
 		}
 	case fails:
 		m.invocation(function, start, end, 1)
 	case hangs:
 		m.invocation(function, start, start.Add(pulse.timeout), 1)
 	case undelivered:
-		m.put(cloudwatchtest.NewMetric("AWS/Scheduler", "TargetErrorCount", "ScheduleGroup=Schedules"), start, start, 1)
+		m.put(scheduler("TargetErrorCount"), start, start, 1)
+		m.put(scheduler("InvocationDroppedCount"), start, start, 1)
 		// It waits until the next is there, or somebody purges the queue.
 		for at := start; at.Before(start.Add(pulse.every)); at = at.Add(time.Minute) {
 			m.put(queued, at, at.Add(time.Minute), 1)
 		}
+	case lost:
+		m.put(scheduler("InvocationDroppedCount"), start, start, 1)
+		m.put(scheduler("InvocationsFailedToBeSentToDeadLetterCount"), start, start, 1)
 	case throttled: // tried again until the event is a minute old
 		m.put(lambda(function, "Throttles"), start, start, 1)
 		m.put(lambda(function, "Throttles"), start.Add(30*time.Second), start.Add(30*time.Second), 1)
@@ -116,8 +132,12 @@ func (w world) invoke(m writer, function string, pulse pulse, start time.Time, n
 		m.put(lambda(function, "Throttles"), start, start, 1)
 		m.invocation(function, start.Add(50*time.Second), end.Add(50*time.Second), 0)
 		if function == "Lag" {
-			m.measured(end.Add(50*time.Second), now.measured)
+			m.measured(end.Add(50*time.Second), w.tempo.well(), now.measured)
 		}
+	case starved:
+		m.invocation(function, start, end, 0)
+		m.put(lambda(function, "Throttles"), start, start, 1)
+		m.dropped(function, start.Add(time.Minute))
 	case disabled:
 		m.dropped(function, start)
 	case off:
@@ -154,8 +174,9 @@ func (m writer) dropped(function string, at time.Time) {
 	m.put(lambda(function, "AsyncEventsDropped"), at, at, 1)
 }
 
-func (m writer) measured(at time.Time, instead map[string]float64) {
-	for name, value := range well {
+func (m writer) measured(at time.Time, well, instead map[string]float64) {
+	for _, name := range slices.Sorted(maps.Keys(well)) {
+		value := well[name]
 		if other, is := instead[name]; is {
 			value = other
 		}
@@ -164,6 +185,10 @@ func (m writer) measured(at time.Time, instead map[string]float64) {
 }
 
 var queued = cloudwatchtest.NewMetric("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName=Undelivered")
+
+func scheduler(name string) cloudwatchtest.Metric {
+	return cloudwatchtest.NewMetric("AWS/Scheduler", name, "ScheduleGroup=Schedules")
+}
 
 func lambda(function, name string) cloudwatchtest.Metric {
 	return cloudwatchtest.NewMetric("AWS/Lambda", name, "FunctionName="+function)

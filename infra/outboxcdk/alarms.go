@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/jsii-runtime-go"
@@ -18,7 +19,7 @@ type alarm struct {
 	threshold float64
 	below     bool // rings below the threshold instead
 	missing   awscloudwatch.TreatMissingData
-	// meaning completes "Outbox shop: "; first is what to do first; section is the
+	// meaning completes "Outbox shop of the stack Shop: "; first is what to do first; section is the
 	// anchor of the rest in docs/operation.md.
 	meaning, first, section string
 }
@@ -48,7 +49,7 @@ func (r *OutboxRelay) addAlarms() {
 		rules = append(rules, awscloudwatch.AlarmRule_FromAlarm(made, awscloudwatch.AlarmState_ALARM))
 	}
 	r.Unhealthy = awscloudwatch.NewCompositeAlarm(r.Construct, jsii.String("Unhealthy"), &awscloudwatch.CompositeAlarmProps{
-		AlarmDescription: jsii.String(fmt.Sprintf("Outbox %s: unhealthy. Look which of its alarms ring.", r.props.Name)),
+		AlarmDescription: jsii.String(fmt.Sprintf("Outbox %s: unhealthy. Look which of its alarms ring.", r.whose())),
 		AlarmRule:        awscloudwatch.AlarmRule_AnyOf(rules...),
 	})
 }
@@ -75,7 +76,12 @@ func (r *OutboxRelay) describe(a alarm) string {
 	if runbook == "" {
 		runbook = "docs/operation.md"
 	}
-	return fmt.Sprintf("Outbox %s: %s. First: %s. Runbook: %s#%s", r.props.Name, a.meaning, a.first, runbook, a.section)
+	return fmt.Sprintf("Outbox %s: %s. First: %s. Runbook: %s#%s", r.whose(), a.meaning, a.first, runbook, a.section)
+}
+
+// whose tells two outboxes apart whose stacks or names are alike.
+func (r *OutboxRelay) whose() string {
+	return fmt.Sprintf("%s of the stack %s", r.props.Name, *awscdk.Stack_Of(r.Construct).StackName())
 }
 
 // alarms are all of them, the most urgent first.

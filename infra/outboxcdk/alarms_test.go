@@ -4,11 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
 	"github.com/stretchr/testify/require"
 
 	"outboxrelay/infra/outboxcdk"
@@ -29,12 +31,26 @@ var (
 	heard = withAlarms(func(p *outboxcdk.Props) {
 		p.Alarms.Email, p.Alarms.Encrypted, p.Alarms.RunbookURL = "ops@example.com", true, "https://example.com/runbook"
 		p.Alarms.Lag = 90 * time.Second
-		p.Environment = map[string]string{"CLEANUP_RETENTION": "48h", "METRICS_NAMESPACE": "Shop"}
+		p.Environment = map[string]string{"CLEANUP_RETENTION": "48h", "METRICS_NAMESPACE": "Shop", "PARTITION_INTERVAL": "day"}
 	})
 	given = withAlarms(func(p *outboxcdk.Props) {
 		p.Alarms.TopicArn = "arn:aws:sns:eu-west-1:123456789012:pager"
 	})
-	unscheduled = withAlarms(func(p *outboxcdk.Props) { p.Scheduled = false })
+	unscheduled = withAlarms(func(p *outboxcdk.Props) {
+		p.Scheduled = false
+		p.Environment = map[string]string{"PARTITION_INTERVAL": "day"}
+	})
+	// rarely has a cleanup that cannot but keep events for a day longer.
+	rarely = withAlarms(func(p *outboxcdk.Props) { p.Cleanup.Every = 24 * time.Hour })
+	// wordy has the longest names there are.
+	wordy = once(func() template {
+		return synthesize(func(stack awscdk.Stack) {
+			props := minimalProps()
+			props.Name, props.Alarms.RunbookURL = strings.Repeat("n", 64), "https://"+strings.Repeat("u", 500)
+			props.Environment = map[string]string{"PARTITION_INTERVAL": "day"}
+			outboxcdk.NewOutboxRelay(stack, "Outbox", props)
+		}, &awscdk.StackProps{StackName: jsii.String(strings.Repeat("s", 128))})
+	})
 )
 
 func TestEachAlarmTellsTheTopicWhenItRingsAndWhenItIsOver(t *testing.T) {
@@ -83,21 +99,42 @@ func headings(t *testing.T) (anchors []string) {
 
 func TestEachAlarmSaysWhatToDoFirstAndWhereToReadOn(t *testing.T) {
 	sections := headings(t)
-	for runbook, of := range map[string]template{"docs/operation.md": minimal(t), "https://example.com/runbook": heard(t)} {
+	for runbook, of := range map[string]template{"docs/operation.md": unscheduled(t), "https://example.com/runbook": heard(t)} {
 		for _, alarm := range of.resources("AWS::CloudWatch::Alarm") {
 			description := alarm.properties["AlarmDescription"].(string)
-			require.Regexp(t, `^Outbox outbox: \S.*\. First: \S.*\. Runbook: `+regexp.QuoteMeta(runbook)+`#`, description)
+			require.Regexp(t, `^Outbox outbox of the stack Test: \S.*\. First: \S.*\. Runbook: `+regexp.QuoteMeta(runbook)+`#`, description)
 			require.Contains(t, sections, anchor.FindStringSubmatch(description)[1], alarm.id)
-			require.LessOrEqual(t, len(description), 1024)
 		}
 	}
+}
+
+// CloudWatch takes 1024 characters.
+func TestDescriptionsAreShortEnoughWhateverTheNames(t *testing.T) {
+	alarms := append(wordy(t).resources("AWS::CloudWatch::Alarm"), wordy(t).resources("AWS::CloudWatch::CompositeAlarm")...)
+	require.Len(t, alarms, 19)
+	for _, alarm := range alarms {
+		description := alarm.properties["AlarmDescription"].(string)
+		require.Contains(t, description, "Outbox "+strings.Repeat("n", 64)+" of the stack "+strings.Repeat("s", 128)+": ", alarm.id)
+		require.LessOrEqual(t, len(description), 1024, alarm.id)
+	}
+}
+
+// Just before it runs the cleanup has kept events for a whole period.
+func TestARareCleanupIsGivenTwoOfItsPeriods(t *testing.T) {
+	for of, hours := range map[string]float64{"rare": 9 * 24, "default": 8 * 24} {
+		template := map[string]template{"rare": rarely(t), "default": minimal(t)}[of]
+		behind := template.withPrefix(t, "AWS::CloudWatch::Alarm", "OutboxCleanupBehind").properties
+		require.InDelta(t, hours*3600, behind["Threshold"], 0, of)
+	}
+	rare := rarely(t).withPrefix(t, "AWS::CloudWatch::Alarm", "OutboxCleanupBehind").properties
+	require.Contains(t, rare["AlarmDescription"], "published events are kept for 48 hours longer")
 }
 
 // Each alarm is described by name in the section that it leads to.
 func TestEachSectionNamesItsAlarms(t *testing.T) {
 	bytes, err := os.ReadFile("../../docs/operation.md")
 	require.NoError(t, err)
-	for _, alarm := range minimal(t).resources("AWS::CloudWatch::Alarm") {
+	for _, alarm := range heard(t).resources("AWS::CloudWatch::Alarm") {
 		section := strings.ReplaceAll(anchor.FindStringSubmatch(alarm.properties["AlarmDescription"].(string))[1], "-", " ")
 		_, after, found := strings.Cut(strings.ToLower(string(bytes)), "\n## "+section+"\n")
 		require.True(t, found, section)
@@ -125,9 +162,10 @@ func TestWithoutSchedulesNoHeartbeatIsExpected(t *testing.T) {
 		names = append(names, construct(alarm.id))
 		require.NotEqual(t, "breaching", alarm.properties["TreatMissingData"], alarm.id)
 	}
-	require.Len(t, names, 13)
+	require.Len(t, names, 15)
 	require.NotContains(t, names, "LagMissing")
 	require.NotContains(t, names, "RelayNotInvoked")
+	require.NotContains(t, names, "MigrateNotInvoked")
 }
 
 func TestAlarmsOfThisAccountAreLetToTheTopicAndItsKey(t *testing.T) {
@@ -153,6 +191,12 @@ func TestTheAddressIsSubscribed(t *testing.T) {
 }
 
 var shell = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// A migrate that is not run daily has no heartbeat.
+func TestOnlyADailyMigrateIsExpected(t *testing.T) {
+	require.NotContains(t, text(t, minimal(t).root), "MigrateNotInvoked")
+	require.Contains(t, text(t, everything(t).root), "MigrateNotInvoked")
+}
 
 // The commands ask for outputs that the stack has.
 func TestTheCommandsOfTheRunbookAreShellAndKnowTheOutputs(t *testing.T) {
@@ -181,10 +225,11 @@ aws logs tail --since 15m --format short aws lambda get-function-configuration -
 // Heartbeats fill what is missing. Should CloudWatch have nothing to fill, as of a
 // metric that never was, they have to ring all the same.
 func TestMissingDataIsBreachingForHeartbeatsAndForNothingElse(t *testing.T) {
-	for _, alarm := range minimal(t).resources("AWS::CloudWatch::Alarm") {
+	heartbeats := []string{"LagMissing", "RelayNotInvoked", "MigrateNotInvoked"}
+	for _, alarm := range everything(t).resources("AWS::CloudWatch::Alarm") {
 		expected := "notBreaching" // of what AWS writes only where there is something to count
 		switch {
-		case construct(alarm.id) == "LagMissing" || construct(alarm.id) == "RelayNotInvoked":
+		case slices.Contains(heartbeats, construct(alarm.id)):
 			expected = "breaching"
 		case alarm.properties["Namespace"] == "OutboxRelay":
 			expected = "ignore" // until it is measured again

@@ -31,20 +31,22 @@ func Build(ctx context.Context, architecture string) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(source, ".cache", "lambda", architecture)
+	dist := filepath.Join(".cache", "lambda", architecture) // relative: make takes no path that has a space in it
 	goarch := machines[architecture].goarch
 	//nolint:gosec // runs make on the module's own source
-	command := exec.CommandContext(ctx, "make", "--silent", "-C", source, "build", "DIST="+dir, "GOARCH="+goarch)
+	command := exec.CommandContext(ctx, "make", "--silent", "-C", source, "build", "DIST="+dist, "GOARCH="+goarch)
+	command.Env = append(command.Environ(), "GOWORK=off") // an embedder's need not have the source in it
 	if output, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the functions for %s in %s: %w\n%s", architecture, source, err, output)
 	}
-	return dir, nil
+	return filepath.Join(source, dist), nil
 }
 
 // sourceDir is where the go command has the module outboxrelay: in a checkout, or
-// where a replace directive points to.
+// where a replace directive points to. A vendor directory has only those of its
+// packages that are imported, so that it is not looked at.
 func sourceDir(ctx context.Context) (string, error) {
-	output, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "outboxrelay").Output()
+	output, err := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "outboxrelay").Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return "", fmt.Errorf("find the source of the functions: %w: %s", err, exit.Stderr)
@@ -83,4 +85,12 @@ func checkBinary(path, architecture string) error {
 			path, file.Machine, architecture, wanted.goarch)
 	}
 	return nil
+}
+
+func (c *checker) binaries(p Props) {
+	if _, ok := machines[p.Architecture]; !ok {
+		c.report("architecture", "is %q: expected arm64 or x86_64", p.Architecture)
+	} else if p.BinaryDir != "" {
+		c.add(checkBinaries(p.BinaryDir, p.Architecture))
+	}
 }

@@ -1,11 +1,13 @@
 package outboxcdk
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/jsii-runtime-go"
+	"outboxrelay/internal/config"
 )
 
 func (r *OutboxRelay) addBus() {
@@ -54,4 +56,39 @@ func (r *OutboxRelay) busArn(bus string) *string {
 	return awscdk.Stack_Of(r).FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("events"), Resource: jsii.String("event-bus"), ResourceName: jsii.String(bus),
 	})
+}
+
+var newBus = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,256}$`)
+
+func (c *checker) bus(b Bus) {
+	switch {
+	case b.EventBus == "" && b.NewEventBus == "":
+		c.report("eventBus", "is not set: expected the name or ARN of a bus, or newEventBus: EventBridge drops what is sent to a bus that does not exist")
+	case b.EventBus != "" && b.NewEventBus != "":
+		c.report("eventBus", "is set as well as newEventBus: expected one of them")
+	}
+	c.busName("eventBus", b.EventBus)
+	c.match("newEventBus", b.NewEventBus, newBus, "a name of 1 to 256 letters, digits and .-_")
+	if b.NewEventBus == "default" {
+		c.report("newEventBus", `is "default": that bus exists, expected eventBus`)
+	}
+	for _, topic := range b.Topics {
+		c.busName("topics", topic)
+	}
+	c.archive(b)
+}
+
+func (c *checker) busName(setting, bus string) {
+	if bus != "" && !isToken(bus) && !config.IsEventBus(bus) {
+		c.report(setting, "is %q: expected the name or ARN of an event bus", bus)
+	}
+}
+
+func (c *checker) archive(b Bus) {
+	if b.ArchiveDays < 0 {
+		c.report("archiveDays", "is %d: expected a number of days, or 0 for none", b.ArchiveDays)
+	}
+	if b.ArchiveDays > 0 && strings.HasPrefix(b.EventBus, "arn:") {
+		c.report("archiveDays", "is set: expected a bus of this account for it, by its name, or newEventBus")
+	}
 }

@@ -65,7 +65,7 @@ func (g graph) widget() awscloudwatch.IWidget {
 
 // graphs are all of them, row by row.
 func (r *OutboxRelay) graphs() []graph {
-	retention := r.props.settings.cleanup.Retention + retainedMax
+	retention := r.props.settings.cleanup.Retention + r.retained()
 	return []graph{
 		{title: "Lag: age of the oldest unpublished event", unit: "seconds", limit: r.props.Alarms.Lag.Seconds(), lines: r.measures(emf.OldestUnpublishedAge)},
 		{title: "Backlog: events that should have been published", unit: "events", lines: r.measures(emf.UnpublishedEvents)},
@@ -74,16 +74,18 @@ func (r *OutboxRelay) graphs() []graph {
 		}},
 		{title: "Publish latency: from insert to acceptance", unit: "milliseconds", lines: r.percentiles(emf.PublishLatency)},
 		{title: "Batch duration", unit: "milliseconds", lines: r.percentiles(emf.BatchDuration)},
-		{title: "Failed events that wait for somebody", unit: "events", lines: r.measures(emf.FailedEvents)},
+		{title: "Failed events that wait for somebody", unit: "events", limit: 1, lines: r.measures(emf.FailedEvents)},
 		{title: "Events held back by a pause", unit: "events", lines: r.measures(emf.PausedEvents)},
 		{title: "Retained rows: age of the oldest published event", unit: "seconds", limit: retention.Seconds(), lines: r.measures(emf.OldestPublishedAge)},
 		{title: "Rows deleted by the cleanup", unit: "rows a minute", lines: []awscloudwatch.IMetric{r.perMinute(emf.RowsDeleted, "deleted")}},
 		{title: "Dead rows that wait for vacuum", unit: "rows", lines: r.measures(emf.DeadRows)},
 		{title: "Age of the oldest transaction", unit: "seconds", limit: transactionMax.Seconds(), lines: r.measures(emf.OldestTransactionAge)},
 		{title: "Invocations that did not arrive", unit: "invocations", lines: []awscloudwatch.IMetric{
-			named(r.ofSchedules("TargetErrorCount", time.Minute), "schedules failed"),
-			named(ofFunction(r.Relay, "AsyncEventsDropped", sum, time.Minute), "relay dropped"),
-			named(r.undelivered(time.Minute), "in the queue"),
+			named(r.ofSchedules(targetErrors, time.Minute), "refused"),
+			named(r.ofSchedules(invocationsDropped, time.Minute), "dropped"),
+			named(r.ofSchedules(invocationsLost, time.Minute), "lost"),
+			named(ofFunction(r.Relay, "AsyncEventsDropped", sum, time.Minute), "Lambda"),
+			named(r.undelivered(time.Minute), "queued"),
 		}},
 		{title: "Errors", unit: "runs", lines: r.byFunction("Errors", sum)},
 		{title: "Duration: the longest run", unit: "milliseconds", lines: r.byFunction("Duration", maximum)},

@@ -118,7 +118,9 @@ func TestEachFunctionAndEveryQueueIsOnTheDashboard(t *testing.T) {
 	require.Contains(t, shown, "AsyncEventsDropped FunctionName=Relay Sum")
 	require.Contains(t, shown, "ApproximateNumberOfMessagesVisible QueueName=Undelivered Maximum")
 	group := minimal(t).resources("AWS::Scheduler::ScheduleGroup")[0].properties["Name"].(string)
-	require.Contains(t, shown, "TargetErrorCount ScheduleGroup="+group+" Sum")
+	for _, metric := range []string{"TargetErrorCount", "InvocationDroppedCount", "InvocationsFailedToBeSentToDeadLetterCount"} {
+		require.Contains(t, shown, metric+" ScheduleGroup="+group+" Sum")
+	}
 }
 
 func TestTheStatusOfEachAlarmIsOnTop(t *testing.T) {
@@ -142,7 +144,9 @@ func TestEachGraphHasATitleAUnitAndTheThresholdOfItsAlarm(t *testing.T) {
 			limits[strings.Split(title, ":")[0]] = value
 		}
 	}
-	require.Equal(t, map[string]float64{"Lag": 90, "Retained rows": 3 * 24 * 3600, "Age of the oldest transaction": 3600}, limits)
+	require.Equal(t, map[string]float64{
+		"Lag": 90, "Failed events that wait for somebody": 1, "Retained rows": 3 * 24 * 3600, "Age of the oldest transaction": 3600,
+	}, limits)
 }
 
 func TestWidgetsFillTheGridRowByRow(t *testing.T) {

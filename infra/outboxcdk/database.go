@@ -1,43 +1,89 @@
 package outboxcdk
 
 import (
+	"cmp"
 	"fmt"
-
-	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/jsii-runtime-go"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 )
 
-// grantDatabase lets one function log in as who it is, and as nobody else.
-func (r *OutboxRelay) grantDatabase(role awsiam.Role, function string) {
-	if r.props.Database.IamAuth {
-		allow(role, "Connect", []string{"rds-db:connect"}, []*string{r.databaseUserArn(function)})
-		return
+const postgresPort = 5432
+
+// host is that of one function; empty: the secret has it.
+func (d Database) host(function string) string {
+	if function == "migrate" {
+		return cmp.Or(d.MigrateHost, d.Host)
 	}
-	// The ARN is complete: a wildcard for its suffix would match other secrets too.
-	allow(role, "ReadSecret", []string{"secretsmanager:GetSecretValue"}, []*string{jsii.String(r.props.Database.secret(function))})
-	if key := r.props.Database.SecretKeyArn; key != "" {
-		r.grantDecrypt(role, key)
+	return d.Host
+}
+
+// port is that of one function; 0: the secret has it.
+func (d Database) port(function string) int {
+	if function == "migrate" {
+		return cmp.Or(d.MigratePort, d.Port)
+	}
+	return d.Port
+}
+
+// resourceID is that of one function, for RDS IAM.
+func (d Database) resourceID(function string) string {
+	if function == "migrate" {
+		return cmp.Or(d.MigrateResourceID, d.ResourceID)
+	}
+	return d.ResourceID
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+func (c *checker) database(d Database) {
+	c.match("databaseHost", d.Host, hostName, "the name or IPv4 address of a host")
+	c.match("migrateHost", d.MigrateHost, hostName, "the name or IPv4 address of a host")
+	c.port("databasePort", d.Port)
+	c.port("migratePort", d.MigratePort)
+	c.functionKeys("Secrets", d.Secrets)
+	c.functionKeys("Users", d.Users)
+	if d.IamAuth {
+		c.iam(d)
+	} else {
+		c.secrets(d)
 	}
 }
 
-// grantDecrypt allows it for Secrets Manager's sake only. In some partitions KMS
-// knows the service by another domain.
-func (r *OutboxRelay) grantDecrypt(role awsiam.Role, key string) {
-	stack := awscdk.Stack_Of(r)
-	service := "secretsmanager." + *stack.Region() + "."
-	role.AddToPrincipalPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Sid: jsii.String("DecryptSecret"), Actions: jsii.Strings("kms:Decrypt"), Resources: jsii.Strings(key),
-		Conditions: &map[string]any{
-			"StringEquals": map[string]any{"kms:ViaService": []string{service + "amazonaws.com", service + *stack.UrlSuffix()}},
-		},
-	}))
+func (c *checker) port(setting string, port int) {
+	if port < 0 || port > 65535 {
+		c.report(setting, "is %d: expected a port from 1 to 65535", port)
+	}
 }
 
-func (r *OutboxRelay) databaseUserArn(function string) *string {
-	return awscdk.Stack_Of(r).FormatArn(&awscdk.ArnComponents{
-		Service: jsii.String("rds-db"), Resource: jsii.String("dbuser"),
-		ResourceName: jsii.String(fmt.Sprintf("%s/%s", r.props.Database.ResourceID, r.props.Database.user(function))),
-		ArnFormat:    awscdk.ArnFormat_COLON_RESOURCE_NAME,
-	})
+func (c *checker) functionKeys(field string, of map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if !slices.Contains(functionNames, name) {
+			c.report("Database."+field, "has %q: expected one of %s", name, strings.Join(functionNames, ", "))
+		}
+	}
+}
+
+// none says which functions have none of what there is for each, in the words of
+// an error; empty: each has it.
+func none(what string, of func(function string) string) string {
+	missing := slices.DeleteFunc(FunctionNames(), func(function string) bool { return of(function) != "" })
+	switch len(missing) {
+	case 0:
+		return ""
+	case 1:
+		return missing[0] + " has no " + what + " of its own"
+	default:
+		return strings.Join(missing, ", ") + " have no " + what + " of their own"
+	}
+}
+
+// portWarnings is of a pooler's port at a host that is none.
+func (d Database) portWarnings() []warning {
+	if d.MigrateHost == "" || d.MigratePort != 0 || d.Port == 0 || d.Port == postgresPort {
+		return nil
+	}
+	return []warning{{"migratePort", fmt.Sprintf(
+		"migratePort is not set: migrate connects to migrateHost on the port of databaseHost, %d. Set it, also to the same", d.Port)}}
 }

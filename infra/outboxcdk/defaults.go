@@ -2,6 +2,7 @@ package outboxcdk
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -37,13 +38,8 @@ const (
 
 // complete checks the props and sets what follows from them.
 func (p Props) complete(scope constructs.Construct) (Props, error) {
-	if err := p.Validate(); err != nil {
-		return p, err
-	}
-	if err := p.checkRegion(*awscdk.Stack_Of(scope).Region()); err != nil {
-		return p, err
-	}
-	if err := p.Network.checkSubnets(); err != nil {
+	err := errors.Join(p.Validate(), p.checkRegion(*awscdk.Stack_Of(scope).Region()), p.Network.checkSubnets())
+	if err != nil {
 		return p, err
 	}
 	p.settings, _ = p.read() // Validate has read them
@@ -60,22 +56,4 @@ func (p Props) complete(scope constructs.Construct) (Props, error) {
 	return p, nil
 }
 
-// relayTimeout of a polling relay spans two periods, so that one is always at
-// work, whatever second of its minute Scheduler picks. The older run ends once it
-// sees the newer at work.
-func (p Props) relayTimeout() time.Duration {
-	if p.settings.relay.PollInterval == 0 {
-		return time.Minute
-	}
-	return min(2*p.Relay.Every+p.settings.relay.Reserve+startUp, maxTimeout)
-}
-
 func (p Props) partitioned() bool { return p.settings.migrate.PartitionInterval != "" }
-
-// databasePort is the one that security groups open.
-func (p Props) databasePort() int {
-	if p.Database.Port != 0 {
-		return p.Database.Port
-	}
-	return postgresPort
-}

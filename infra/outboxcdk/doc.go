@@ -9,5 +9,6 @@
 //	props.Bus.NewEventBus = "orders"
 //	relay := outboxcdk.NewOutboxRelay(stack, "Outbox", props)
 //	relay.Node().AddDependency(database) // migrate runs once it is there
-//	relay.GrantInvoke(application)
+//	relay.GrantInvoke(application)       // who nudges the relay after a commit
+//	relay.GrantAdmin(operators)
 package outboxcdk

@@ -2,6 +2,7 @@ package outboxcdk
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/aws/jsii-runtime-go"
@@ -27,7 +28,7 @@ func (p Props) environment(function string) map[string]string {
 	environment["OUTBOX_NAME"] = p.Name
 	environment["OUTBOX_TABLE"] = p.Table
 	environment["EVENT_BUS"] = p.Bus.name()
-	if function == "relay" && p.Relay.Parallel > 1 {
+	if function == "relay" && p.Relay.Parallel != 1 {
 		environment["RELAY_PARALLEL"] = strconv.Itoa(p.Relay.Parallel)
 	}
 	maps.Copy(environment, p.Database.environment(function))
@@ -52,8 +53,8 @@ func (d Database) environment(function string) map[string]string {
 		}
 	}
 	set("PGHOST", d.host(function))
-	if d.Port != 0 {
-		set("PGPORT", strconv.Itoa(d.Port))
+	if port := d.port(function); port != 0 {
+		set("PGPORT", strconv.Itoa(port))
 	}
 	set("PGDATABASE", d.Name)
 	set("PGSSLMODE", d.SSLMode)
@@ -64,27 +65,6 @@ func (d Database) environment(function string) map[string]string {
 		set("DATABASE_SECRET_ARN", d.secret(function))
 	}
 	return environment
-}
-
-func (d Database) host(function string) string {
-	if function == "migrate" && d.MigrateHost != "" {
-		return d.MigrateHost
-	}
-	return d.Host
-}
-
-func (d Database) user(function string) string {
-	if user := d.Users[function]; user != "" {
-		return user
-	}
-	return d.User
-}
-
-func (d Database) secret(function string) string {
-	if secret := d.Secrets[function]; secret != "" {
-		return secret
-	}
-	return d.SecretArn
 }
 
 // owned are keys of the environment that have a setting of their own, which does
@@ -103,4 +83,19 @@ var owned = map[string]string{
 	"PGSSLMODE":           "databaseSslMode",
 	"PGUSER":              "databaseUser",
 	"RELAY_PARALLEL":      "relayParallel",
+}
+
+// Instead returns the setting, or several in the words of an error, that stands
+// for a key of the functions' environment; empty: the key is set as it is.
+func Instead(key string) string { return owned[key] }
+
+func (c *checker) environment(environment map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(environment)) {
+		if setting := Instead(key); setting != "" {
+			c.report(key, "is set: expected %s instead", setting)
+		}
+	}
+	if environment["EVENT_ENDPOINT_ID"] != "" {
+		c.report("EVENT_ENDPOINT_ID", "is set: a global endpoint takes permissions in two Regions, which are not made here")
+	}
 }

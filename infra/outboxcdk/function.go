@@ -82,7 +82,7 @@ func (r *OutboxRelay) newRole(name string, logs awslogs.ILogGroup) awsiam.Role {
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 	})
 	logs.GrantWrite(role)
-	r.grantDatabase(role, name)
+	r.grantLogin(role, name)
 	if name == "relay" {
 		allow(role, "Publish", []string{"events:PutEvents", "events:DescribeEventBus"}, *r.busArns())
 	}
@@ -90,6 +90,15 @@ func (r *OutboxRelay) newRole(name string, logs awslogs.ILogGroup) awsiam.Role {
 		r.grantNetwork(role)
 	}
 	return role
+}
+
+// grantLogin lets one function log in as who it is, and as nobody else.
+func (r *OutboxRelay) grantLogin(role awsiam.Role, function string) {
+	if r.props.Database.IamAuth {
+		allow(role, "Connect", []string{"rds-db:connect"}, []*string{r.databaseUserArn(function)})
+	} else {
+		r.grantSecret(role, function)
+	}
 }
 
 // allow gives a role a statement of its own.

@@ -17,6 +17,14 @@ const (
 	sum     = "Sum"
 )
 
+// Metrics of Scheduler. A schedule drops an invocation when its retries are used
+// up, of which ours have none.
+const (
+	targetErrors       = "TargetErrorCount"
+	invocationsDropped = "InvocationDroppedCount"
+	invocationsLost    = "InvocationsFailedToBeSentToDeadLetterCount"
+)
+
 // own is a metric that the functions write.
 func (r *OutboxRelay) own(name, statistic string, period time.Duration) awscloudwatch.Metric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{

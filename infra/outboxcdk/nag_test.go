@@ -20,8 +20,8 @@ import (
 // that is not here fails the test, and so does one that is here for nothing.
 var (
 	always = map[string]string{
-		"/Test/Outbox/Undelivered/Resource AwsSolutions-SQS3":       "it is a dead letter queue itself",
-		"/Test/Outbox/FailedInvocations/Resource AwsSolutions-SQS3": "it is a dead letter queue itself",
+		"/Test/Outbox/Undelivered/Resource AwsSolutions-SQS3":       "it is where others put what they could not deliver",
+		"/Test/Outbox/FailedInvocations/Resource AwsSolutions-SQS3": "it is where others put what they could not deliver",
 	}
 	inVpc = map[string]string{
 		networkInterfaces("Relay"): networkReason, networkInterfaces("Cleanup"): networkReason, networkInterfaces("Lag"): networkReason,
@@ -45,9 +45,9 @@ func complaints(props outboxcdk.Props) (found []string) {
 	annotations := assertions.Annotations_FromStack(stack)
 	all := *annotations.FindError(jsii.String("*"), assertions.Match_AnyValue())
 	all = append(all, *annotations.FindWarning(jsii.String("*"), assertions.Match_AnyValue())...)
-	for _, message := range all {
-		rule, _, _ := strings.Cut(fmt.Sprint(message.Entry.Data), ": ") //nolint:staticcheck // there is no other type in Go yet
-		found = append(found, *message.Id+" "+rule)                     //nolint:staticcheck // as above
+	for _, complaint := range all {
+		rule, _, _ := strings.Cut(fmt.Sprint(complaint.Entry.Data), ": ") //nolint:staticcheck // there is no other type in Go yet
+		found = append(found, *complaint.Id+" "+rule)                     //nolint:staticcheck // as above
 	}
 	return found
 }

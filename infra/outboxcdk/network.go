@@ -2,7 +2,8 @@ package outboxcdk
 
 import (
 	"errors"
-	"strconv"
+	"regexp"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
@@ -20,10 +21,7 @@ type network struct {
 
 func (n network) securityGroups() *[]awsec2.ISecurityGroup { return &n.groups }
 
-const (
-	httpsPort    = 443
-	postgresPort = 5432
-)
+const httpsPort = 443
 
 func (r *OutboxRelay) addNetwork() {
 	if !r.props.Network.inVpc() {
@@ -91,76 +89,62 @@ func (n Network) checkSubnets() error {
 	return nil
 }
 
-// functionGroups are those given, or one that lets out what the functions need:
-// HTTPS to AWS, and the port of the database.
-func (r *OutboxRelay) functionGroups(endpoints awsec2.SecurityGroup) []awsec2.ISecurityGroup {
-	var groups []awsec2.ISecurityGroup
-	for i, id := range r.props.Network.SecurityGroupIDs {
-		groups = append(groups, r.importGroup("FunctionGroup"+strconv.Itoa(i+1), id))
-	}
-	if len(groups) > 0 {
-		return groups
-	}
-	group := awsec2.NewSecurityGroup(r.network.scope, jsii.String("FunctionGroup"), &awsec2.SecurityGroupProps{
-		Vpc: r.network.vpc, Description: jsii.String("Functions of the outbox relay"), AllowAllOutbound: jsii.Bool(false),
-	})
-	aws, database := awsec2.Peer_AnyIpv4(), awsec2.Peer_AnyIpv4()
-	if endpoints != nil {
-		aws = endpoints // not its id: the two groups refer to each other, by rules that stand alone
-	}
-	if id := r.props.Network.DatabaseSecurityGroupID; id != "" {
-		database = awsec2.Peer_SecurityGroupId(jsii.String(id), nil)
-	}
-	group.AddEgressRule(aws, awsec2.Port_Tcp(jsii.Number(httpsPort)), jsii.String("AWS"), nil)
-	group.AddEgressRule(database, awsec2.Port_Tcp(jsii.Number(r.props.databasePort())), jsii.String("Database"), nil)
-	return []awsec2.ISecurityGroup{group}
-}
+// Ways out of a VPC.
+const (
+	egressNat               = "nat"
+	egressEndpoints         = "endpoints"
+	egressExistingEndpoints = "existing-endpoints"
+)
 
-func (r *OutboxRelay) importGroup(id, group string) awsec2.ISecurityGroup {
-	return awsec2.SecurityGroup_FromSecurityGroupId(r.network.scope, jsii.String(id), jsii.String(group), &awsec2.SecurityGroupImportOptions{
-		Mutable: jsii.Bool(false), // it is somebody else's
-	})
-}
+var (
+	vpcID    = regexp.MustCompile(`^vpc-([0-9a-f]{8}|[0-9a-f]{17})$`)
+	subnetID = regexp.MustCompile(`^subnet-([0-9a-f]{8}|[0-9a-f]{17})$`)
+	groupID  = regexp.MustCompile(`^sg-([0-9a-f]{8}|[0-9a-f]{17})$`)
+)
 
-// endpointGroup is the group of the endpoints that are made here; nil: none are.
-func (r *OutboxRelay) endpointGroup() awsec2.SecurityGroup {
-	if r.props.Network.Egress != egressEndpoints {
-		return nil
+const digits = " and 8 or 17 hex digits"
+
+func (n Network) inVpc() bool { return n.Vpc != nil || n.VpcID != "" }
+
+func (c *checker) network(n Network) {
+	c.match("vpcId", n.VpcID, vpcID, "vpc-"+digits)
+	c.match("databaseSecurityGroupId", n.DatabaseSecurityGroupID, groupID, "sg-"+digits)
+	c.match("migrateSecurityGroupId", n.MigrateSecurityGroupID, groupID, "sg-"+digits)
+	for _, id := range n.SubnetIDs {
+		c.match("subnetIds", id, subnetID, "each of them to be subnet-"+digits)
 	}
-	return awsec2.NewSecurityGroup(r.network.scope, jsii.String("EndpointGroup"), &awsec2.SecurityGroupProps{
-		Vpc: r.network.vpc, Description: jsii.String("Interface endpoints of the outbox relay"), AllowAllOutbound: jsii.Bool(false),
-	})
-}
-
-func (r *OutboxRelay) addEndpoints(group awsec2.SecurityGroup) {
-	for _, functions := range r.network.groups {
-		group.AddIngressRule(functions, awsec2.Port_Tcp(jsii.Number(httpsPort)), jsii.String("Functions of the outbox relay"), nil)
+	for _, id := range n.SecurityGroupIDs {
+		c.match("securityGroupIds", id, groupID, "each of them to be sg-"+digits)
 	}
-	r.addEndpoint("EventsEndpoint", awsec2.InterfaceVpcEndpointAwsService_EVENTBRIDGE(), group)
-	if !r.props.Database.IamAuth {
-		r.addEndpoint("SecretsEndpoint", awsec2.InterfaceVpcEndpointAwsService_SECRETS_MANAGER(), group)
-	}
-}
-
-func (r *OutboxRelay) addEndpoint(id string, service awsec2.InterfaceVpcEndpointAwsService, group awsec2.SecurityGroup) {
-	awsec2.NewInterfaceVpcEndpoint(r.network.scope, jsii.String(id), &awsec2.InterfaceVpcEndpointProps{
-		Vpc: r.network.vpc, Subnets: r.network.subnets, Service: service, PrivateDnsEnabled: jsii.Bool(true),
-		SecurityGroups: &[]awsec2.ISecurityGroup{group}, Open: jsii.Bool(false), // only the functions, by the rule above
-	})
-}
-
-// openDatabase makes a rule of its own, as a resource: on a group that comes from
-// elsewhere the CDK's Connections may do nothing, and say nothing.
-func (r *OutboxRelay) openDatabase() {
-	id := r.props.Network.DatabaseSecurityGroupID
-	if id == "" {
+	if n.inVpc() {
+		c.vpc(n)
 		return
 	}
-	for i, functions := range r.network.groups {
-		awsec2.NewCfnSecurityGroupIngress(r.network.scope, jsii.String("DatabaseIngress"+strconv.Itoa(i+1)), &awsec2.CfnSecurityGroupIngressProps{
-			GroupId: jsii.String(id), SourceSecurityGroupId: functions.SecurityGroupId(), IpProtocol: jsii.String("tcp"),
-			FromPort: jsii.Number(r.props.databasePort()), ToPort: jsii.Number(r.props.databasePort()),
-			Description: jsii.String("Functions of the outbox relay"),
-		})
+	const reason = "without vpcId"
+	c.unset("subnetIds", len(n.SubnetIDs) > 0, reason)
+	c.unset("securityGroupIds", len(n.SecurityGroupIDs) > 0, reason)
+	c.unset("databaseSecurityGroupId", n.DatabaseSecurityGroupID != "", reason)
+	c.unset("migrateSecurityGroupId", n.MigrateSecurityGroupID != "", reason)
+	c.unset("egress", n.Egress != "", reason)
+}
+
+func (c *checker) vpc(n Network) {
+	if n.VpcID != "" && len(n.SubnetIDs) == 0 {
+		c.report("subnetIds", "is not set: vpcId needs the private subnets that the functions are to run in")
+	}
+	if n.Vpc != nil {
+		c.unset("vpcId", n.VpcID != "", "with Network.Vpc")
+		c.unset("subnetIds", len(n.SubnetIDs) > 0, "with Network.Vpc, which takes Network.Subnets")
+	}
+	c.egress(n.Egress)
+}
+
+func (c *checker) egress(egress string) {
+	const expected = "expected nat (or another way to the internet), endpoints (made here, for EventBridge and Secrets Manager) " +
+		"or existing-endpoints: without a way out of the VPC every call to AWS hangs"
+	if egress == "" {
+		c.report("egress", "is not set: %s", expected)
+	} else if !slices.Contains([]string{egressNat, egressEndpoints, egressExistingEndpoints}, egress) {
+		c.report("egress", "is %q: %s", egress, expected)
 	}
 }

@@ -30,6 +30,8 @@ func TestTheGroupThatIsMadeLetsOutHTTPSAndThePortOfTheDatabase(t *testing.T) {
 	group := everything(t).withPrefix(t, "AWS::EC2::SecurityGroup", "OutboxNetworkFunctionGroup")
 	require.Equal(t, []any{object{
 		"DestinationSecurityGroupId": "sg-0000000d", "Description": "Database", "IpProtocol": "tcp", "FromPort": 6432.0, "ToPort": 6432.0,
+	}, object{
+		"DestinationSecurityGroupId": "sg-0000000e", "Description": "Migrate", "IpProtocol": "tcp", "FromPort": 5433.0, "ToPort": 5433.0,
 	}}, group.properties["SecurityGroupEgress"])
 	egress := everything(t).resources("AWS::EC2::SecurityGroupEgress")
 	require.Len(t, egress, 1)
@@ -43,20 +45,29 @@ func TestTheGroupThatIsMadeLetsOutHTTPSAndThePortOfTheDatabase(t *testing.T) {
 		text(t, embeddedGroup.properties["SecurityGroupEgress"]))
 }
 
-func TestTheDatabasesGroupIsOpenedForEachGroupOfTheFunctions(t *testing.T) {
-	sources := func(variant template, port float64) (found []any) {
-		for _, rule := range variant.resources("AWS::EC2::SecurityGroupIngress") {
-			if rule.properties["GroupId"] == "sg-0000000d" {
-				require.InDelta(t, port, rule.properties["FromPort"], 0)
-				require.InDelta(t, port, rule.properties["ToPort"], 0)
-				require.Equal(t, "tcp", rule.properties["IpProtocol"])
-				found = append(found, rule.properties["SourceSecurityGroupId"])
-			}
+// opened are the rules of a security group of somebody else's: from whom, and for
+// which port.
+func (v template) opened(t *testing.T, group string) (sources []any) {
+	t.Helper()
+	for _, rule := range v.resources("AWS::EC2::SecurityGroupIngress") {
+		if rule.properties["GroupId"] == group {
+			require.Equal(t, "tcp", rule.properties["IpProtocol"])
+			require.Equal(t, rule.properties["FromPort"], rule.properties["ToPort"])
+			sources = append(sources, []any{rule.properties["SourceSecurityGroupId"], rule.properties["FromPort"]})
 		}
-		return found
 	}
-	require.Equal(t, []any{everything(t).groupID(t, "FunctionGroup")}, sources(everything(t), 6432))
-	require.Equal(t, []any{"sg-0000000a", "sg-0000000b"}, sources(byIam(t), 5432))
+	return sources
+}
+
+func TestTheDatabasesGroupIsOpenedForEachGroupOfTheFunctions(t *testing.T) {
+	require.Equal(t, []any{[]any{everything(t).groupID(t, "FunctionGroup"), 6432.0}}, everything(t).opened(t, "sg-0000000d"))
+	twice := []any{[]any{"sg-0000000a", 5432.0}, []any{"sg-0000000b", 5432.0}}
+	require.Equal(t, twice, byIam(t).opened(t, "sg-0000000d"))
+	require.Equal(t, twice, proxied(t).opened(t, "sg-0000000d"), "proxy and database have one group and one port")
+}
+
+func TestTheGroupOfTheDatabaseItselfIsOpenedWhereThereIsAPooler(t *testing.T) {
+	require.Equal(t, []any{[]any{everything(t).groupID(t, "FunctionGroup"), 5433.0}}, everything(t).opened(t, "sg-0000000e"))
 }
 
 // endpoints are the services of those that are made.

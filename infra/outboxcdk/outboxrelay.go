@@ -56,6 +56,7 @@ func NewOutboxRelay(scope constructs.Construct, id string, props Props) *OutboxR
 	}
 	r := &OutboxRelay{props: props}
 	constructs.NewConstruct_Override(r, scope, jsii.String(id)) // so that r itself can be given to the CDK
+	r.addWarnings()
 	r.addQueues()
 	r.addBus()
 	r.addNetwork()

@@ -1,6 +1,7 @@
 package outboxcdk_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -82,15 +83,27 @@ func TestByIAMEachFunctionConnectsAsItsUserAndNoOther(t *testing.T) {
 	}
 }
 
+func TestByIAMMigrateMayConnectToTheDatabaseItselfWhereThereIsAProxy(t *testing.T) {
+	for _, function := range functions {
+		login := "prx-ABCDEFGHIJ/outbox"
+		if function == "migrate" {
+			login = "cluster-ABCDEFGHIJ/owner"
+		}
+		arns := proxied(t).allowed(t, function, "rds-db:connect")
+		require.Len(t, arns, 1, function)
+		require.Contains(t, text(t, arns[0]), ":dbuser:"+login+`"`, function)
+	}
+}
+
 func TestMigrateConnectsToTheDatabaseItselfWhereThereIsAPooler(t *testing.T) {
 	for _, function := range functions {
-		host := "pooler.example"
+		host, port := "pooler.example", "6432"
 		if function == "migrate" {
-			host = "database.example"
+			host, port = "database.example", "5433"
 		}
 		environment := variables(everything(t).function(t, function))
 		require.Equal(t, host, environment["PGHOST"], function)
-		require.Equal(t, "6432", environment["PGPORT"], function)
+		require.Equal(t, port, environment["PGPORT"], function)
 		require.Equal(t, "shop", environment["PGDATABASE"], function)
 		require.Equal(t, "verify-ca", environment["PGSSLMODE"], function)
 	}
@@ -138,22 +151,91 @@ func TestFunctionsHaveRolesOfTheirOwnAndNoManagedPolicies(t *testing.T) {
 
 // What Lambda needs to make network interfaces is all that AWS forces on *.
 func TestNothingIsAllowedOnEverythingButNetworkInterfaces(t *testing.T) {
-	for name, variant := range map[string]template{"minimal": minimal(t), "everything": everything(t), "by IAM": byIam(t)} {
-		for _, function := range functions {
-			for _, statement := range variant.statements(t, function) {
-				wildcard := strings.Contains(text(t, statement["Resource"]), "*")
-				require.Equal(t, statement["Sid"] == "NetworkInterfaces", wildcard, "%s %s: %s", name, function, text(t, statement))
-				require.NotContains(t, text(t, statement["Action"]), "*", function)
+	for name, variant := range variants(t) {
+		for _, granted := range variant.granted(t) {
+			if strings.HasPrefix(granted.role, cdksOwn) {
+				continue
+			}
+			wildcard := strings.Contains(text(t, granted.statement["Resource"]), "*")
+			interfaces := granted.statement["Sid"] == "NetworkInterfaces"
+			require.Equal(t, interfaces, wildcard, "%s %s: %s", name, granted.role, text(t, granted.statement))
+			for _, action := range elements(granted.statement["Action"]) {
+				require.NotContains(t, action, "*", "%s %s", name, granted.role)
+				if interfaces {
+					require.Regexp(t, "^ec2:", action, "%s %s", name, granted.role)
+				}
 			}
 		}
 	}
-	for _, statement := range everything(t).statements(t, "relay") {
-		if statement["Sid"] == "NetworkInterfaces" {
-			require.Equal(t, "*", statement["Resource"])
-			for _, action := range elements(statement["Action"]) {
-				require.Contains(t, action, "ec2:")
+}
+
+// cdksOwn is how the role begins of the function that the CDK adds to run migrate.
+// It has permissions that are not ours to choose.
+const cdksOwn = "AWSCDKTriggerCustomResourceProvider"
+
+func TestTheCDKsOwnFunctionMayInvokeMigrateAndWriteLogs(t *testing.T) {
+	for name, variant := range variants(t) {
+		role := variant.withPrefix(t, "AWS::IAM::Role", cdksOwn)
+		require.JSONEq(t, `[{"Fn::Sub":"arn:${AWS::Partition}:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"}]`,
+			text(t, role.properties["ManagedPolicyArns"]), name)
+		migrate := variant.function(t, "migrate").arn()
+		var statements []object
+		for _, granted := range variant.granted(t) {
+			if granted.role == role.id {
+				statements = append(statements, granted.statement)
 			}
 		}
+		require.Len(t, statements, 1, name)
+		require.Equal(t, []any{"lambda:InvokeFunction"}, elements(statements[0]["Action"]), name)
+		require.Equal(t, []any{object{"Fn::Join": []any{"", []any{migrate, ":*"}}}}, elements(statements[0]["Resource"]), name)
+	}
+}
+
+// grant is a statement of a role.
+type grant struct {
+	role      string
+	statement object
+}
+
+// granted are all statements of all roles of a template, wherever they stand. A
+// kind of policy that is not known here fails the test.
+func (v template) granted(t *testing.T) (all []grant) {
+	t.Helper()
+	add := func(role string, document any) {
+		statements := elements(at(document, "Statement"))
+		require.NotEmpty(t, statements, role)
+		for _, statement := range statements {
+			require.Subset(t, []string{"Action", "Condition", "Effect", "Resource", "Sid"}, slices.Collect(maps.Keys(statement.(object))), role)
+			all = append(all, grant{role, statement.(object)})
+		}
+	}
+	for _, role := range v.resources("AWS::IAM::Role") {
+		if !strings.HasPrefix(role.id, cdksOwn) {
+			require.NotContains(t, role.properties, "ManagedPolicyArns", role.id)
+		}
+		policies, _ := role.properties["Policies"].([]any)
+		for _, policy := range policies {
+			add(role.id, at(policy, "PolicyDocument"))
+		}
+	}
+	for _, policy := range v.resources("AWS::IAM::Policy") {
+		for _, role := range policy.properties["Roles"].([]any) {
+			add(at(role, "Ref").(string), policy.properties["PolicyDocument"])
+		}
+	}
+	for id, body := range v.root["Resources"].(object) {
+		kind := at(body, "Type").(string)
+		known := kind == "AWS::IAM::Role" || kind == "AWS::IAM::Policy"
+		require.True(t, known || !strings.HasPrefix(kind, "AWS::IAM::"), "%s is of %s", id, kind)
+	}
+	return all
+}
+
+// variants are templates that differ in what is allowed.
+func variants(t *testing.T) map[string]template {
+	t.Helper()
+	return map[string]template{
+		"minimal": minimal(t), "everything": everything(t), "by IAM": byIam(t), "by a proxy": proxied(t), "GovCloud": govCloud(t), "China": china(t),
 	}
 }
 

@@ -70,8 +70,11 @@ type Database struct {
 	Secrets map[string]string
 	Users   map[string]string
 	// MigrateHost is the database itself where Host is a pooler in transaction
-	// mode: migrate needs a session.
-	MigrateHost string
+	// mode: migrate needs a session. MigratePort and MigrateResourceID are its
+	// own; 0 and empty: those of Host.
+	MigrateHost       string
+	MigratePort       int
+	MigrateResourceID string
 	// SSLMode is that of libpq; empty: verify-full.
 	SSLMode string
 }
@@ -79,7 +82,8 @@ type Database struct {
 // Network says where the functions run. Without a VPC they run outside of any.
 type Network struct {
 	// Vpc, with Subnets where its private ones are not meant, is for a CDK app
-	// that has it; VpcID with SubnetIDs is for all others.
+	// that has it; VpcID with SubnetIDs is for all others. With endpoints as
+	// Egress, SubnetIDs are one of each zone: EC2 refuses two.
 	Vpc       awsec2.IVpc
 	Subnets   *awsec2.SubnetSelection
 	VpcID     string
@@ -87,8 +91,10 @@ type Network struct {
 	// SecurityGroupIDs are the functions'; empty: one is made.
 	SecurityGroupIDs []string
 	// DatabaseSecurityGroupID gets a rule that lets the functions in, on the port
-	// of the database.
+	// of the database. MigrateSecurityGroupID is that of Database.MigrateHost;
+	// empty: the same.
 	DatabaseSecurityGroupID string
+	MigrateSecurityGroupID  string
 	// Egress is how functions in a VPC reach EventBridge and Secrets Manager: nat
 	// (or any other way out), endpoints (interface endpoints are made here) or
 	// existing-endpoints. It has no default: without a way out every call hangs.
@@ -112,8 +118,8 @@ type Bus struct {
 // Function says how large a function is and how often it runs.
 type Function struct {
 	MemoryMB int
-	// Timeout is Lambda's; 0, of the relay: a minute, or with polling (
-	// RELAY_POLL_INTERVAL) two periods and what a run needs at its ends.
+	// Timeout is Lambda's; 0, of the relay: a minute, or with RELAY_POLL_INTERVAL
+	// two periods and what a run needs at its ends.
 	Timeout time.Duration
 	// Every is how often it is invoked, in whole minutes. Admin is invoked by people.
 	Every time.Duration

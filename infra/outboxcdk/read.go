@@ -1,8 +1,10 @@
 package outboxcdk
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"outboxrelay/internal/config"
 )
@@ -17,14 +19,13 @@ type settings struct {
 }
 
 // read reads the environment of each function as the function itself will, so
-// that what it would refuse is refused before the deployment. A problem that
-// several have is named once.
-func (p Props) read() (settings, error) {
-	var s settings
-	var problems []string
+// that what it would refuse is refused before the deployment. What is refused is
+// said as config says it, and once if by several functions. Where something is,
+// there is its default.
+func (p Props) read() (s settings, refused []string) {
 	note := func(err error) {
-		if refused, ok := errors.AsType[*config.Error](err); ok {
-			problems = append(problems, refused.Problems...)
+		if wrong, ok := errors.AsType[*config.Error](err); ok {
+			refused = append(refused, wrong.Problems...)
 		}
 	}
 	var err error
@@ -38,16 +39,16 @@ func (p Props) read() (settings, error) {
 	note(err)
 	s.admin, err = config.ForAdmin(p.environ("admin"))
 	note(err)
-	slices.Sort(problems)
-	return s, joinTexts(slices.Compact(problems))
+	slices.Sort(refused)
+	return s, slices.Compact(refused)
 }
 
-func joinTexts(texts []string) error {
-	var errs []error
-	for _, text := range texts {
-		errs = append(errs, errors.New(text))
+// functions passes on what the functions would refuse, by the names of settings.
+func (c *checker) functions(refused []string) {
+	for _, problem := range refused {
+		key, rest, _ := strings.Cut(problem, " ")
+		c.report(cmp.Or(Instead(key), key), "%s", rest)
 	}
-	return errors.Join(errs...)
 }
 
 // environ is the environment of a function in the form of os.Environ. What is

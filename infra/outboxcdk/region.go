@@ -1,7 +1,7 @@
 package outboxcdk
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 )
 
@@ -49,15 +49,16 @@ func (c *checker) regions(p Props) {
 	}
 }
 
-// checkRegion compares with that of the stack, where it is known.
+// checkRegion compares all with that of the stack, where it is known.
 func (p Props) checkRegion(region string) error {
 	if isToken(region) {
 		return nil
 	}
+	c := &checker{}
 	for _, a := range p.arns() {
 		if a.region() != region {
-			return fmt.Errorf("%s is in %s: expected the Region of the stack, %s", a.setting, a.region(), region)
+			c.report(a.setting, "is in %s: expected the Region of the stack, %s", a.region(), region)
 		}
 	}
-	return nil
+	return errors.Join(c.problems...)
 }

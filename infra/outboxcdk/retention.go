@@ -1,6 +1,13 @@
 package outboxcdk
 
-import "github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+)
 
 // retentionDays are the numbers of days that CloudWatch knows.
 var retentionDays = map[int]awslogs.RetentionDays{
@@ -26,4 +33,11 @@ var retentionDays = map[int]awslogs.RetentionDays{
 	2922: awslogs.RetentionDays_EIGHT_YEARS,
 	3288: awslogs.RetentionDays_NINE_YEARS,
 	3653: awslogs.RetentionDays_TEN_YEARS,
+}
+
+func (c *checker) retention(days int) {
+	if _, ok := retentionDays[days]; !ok {
+		known := slices.Sorted(maps.Keys(retentionDays))
+		c.report("logRetentionDays", "is %d: expected one of %s", days, strings.Trim(fmt.Sprint(known), "[]"))
+	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestTheVariantsAreValid(t *testing.T) {
-	for _, props := range []outboxcdk.Props{minimalProps(), everythingProps(), iamProps()} {
+	for _, props := range []outboxcdk.Props{minimalProps(), everythingProps(), iamProps(), proxiedProps()} {
 		require.NoError(t, props.Validate())
 	}
 }
@@ -54,14 +54,24 @@ func TestRefuses(t *testing.T) {
 		"migrateSecretArn (not shown) is no complete ARN of a secret": {everythingProps, func(p *outboxcdk.Props) {
 			p.Database.Secrets["migrate"] = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop/owner" // without its suffix
 		}},
-		`Database.Secrets has "bench": expected one of relay,`:                 {minimalProps, func(p *outboxcdk.Props) { p.Database.Secrets = map[string]string{"bench": secretArn} }},
-		`databaseSecretKeyArn is "alias/shop": expected`:                       {minimalProps, func(p *outboxcdk.Props) { p.Database.SecretKeyArn = "alias/shop" }},
-		"databaseUser is set: expected it not to be without":                   {minimalProps, func(p *outboxcdk.Props) { p.Database.User = "relay" }},
-		"lagUser is set: expected it not to be without":                        {minimalProps, func(p *outboxcdk.Props) { p.Database.Users = map[string]string{"lag": "lag"} }},
-		"databaseResourceId is set: expected it not to be":                     {minimalProps, func(p *outboxcdk.Props) { p.Database.ResourceID = "db-A" }},
-		"databasePort is 65536: expected a port":                               {minimalProps, func(p *outboxcdk.Props) { p.Database.Port = 65536 }},
-		`databaseHost is "db.example:5432": expected the name`:                 {minimalProps, func(p *outboxcdk.Props) { p.Database.Host = "db.example:5432" }},
-		"databaseSslMode is":                                                   {minimalProps, func(p *outboxcdk.Props) { p.Database.SSLMode = "prefer" }},
+		`Database.Secrets has "bench": expected one of relay,`:                    {minimalProps, func(p *outboxcdk.Props) { p.Database.Secrets = map[string]string{"bench": secretArn} }},
+		`databaseSecretKeyArn is "alias/shop": expected`:                          {minimalProps, func(p *outboxcdk.Props) { p.Database.SecretKeyArn = "alias/shop" }},
+		"databaseUser is set: expected it not to be without":                      {minimalProps, func(p *outboxcdk.Props) { p.Database.User = "relay" }},
+		"lagUser is set: expected it not to be without":                           {minimalProps, func(p *outboxcdk.Props) { p.Database.Users = map[string]string{"lag": "lag"} }},
+		"databaseResourceId is set: expected it not to be":                        {minimalProps, func(p *outboxcdk.Props) { p.Database.ResourceID = "db-A" }},
+		"databasePort is 65536: expected a port":                                  {minimalProps, func(p *outboxcdk.Props) { p.Database.Port = 65536 }},
+		"migratePort is -1: expected a port":                                      {everythingProps, func(p *outboxcdk.Props) { p.Database.MigratePort = -1 }},
+		"migrateResourceId is set: expected it not to be without databaseIamAuth": {everythingProps, func(p *outboxcdk.Props) { p.Database.MigrateResourceID = "db-A" }},
+		"migrateResourceId is set: expected it not to be without migrateHost":     {iamProps, func(p *outboxcdk.Props) { p.Database.MigrateResourceID = "db-A" }},
+		`migrateResourceId is "shop": expected the resource id`:                   {proxiedProps, func(p *outboxcdk.Props) { p.Database.MigrateResourceID = "shop" }},
+		"migrateResourceId is not set, and databaseResourceId is a proxy's: expected the resource id of the database at migrateHost": {
+			proxiedProps, func(p *outboxcdk.Props) { p.Database.MigrateResourceID = "" },
+		},
+		"databaseSecretArn is not set, and migrate has no secret of its own: expected": {minimalProps, func(p *outboxcdk.Props) {
+			p.Database = outboxcdk.Database{Secrets: map[string]string{"relay": secretArn, "cleanup": secretArn, "lag": secretArn, "admin": secretArn}}
+		}},
+		`databaseHost is "db.example:5432": expected the name`: {minimalProps, func(p *outboxcdk.Props) { p.Database.Host = "db.example:5432" }},
+		"databaseSslMode is": {minimalProps, func(p *outboxcdk.Props) { p.Database.SSLMode = "prefer" }},
 		"databaseSecretArn is set: expected it not to be with":                 {iamProps, func(p *outboxcdk.Props) { p.Database.SecretArn = secretArn }},
 		"databaseHost is not set: databaseIamAuth needs it":                    {iamProps, func(p *outboxcdk.Props) { p.Database.Host = "" }},
 		"databaseName is not set: databaseIamAuth needs it":                    {iamProps, func(p *outboxcdk.Props) { p.Database.Name = "" }},
@@ -70,17 +80,20 @@ func TestRefuses(t *testing.T) {
 		"databaseUser is not set, and relay, cleanup, lag, admin have no user": {iamProps, func(p *outboxcdk.Props) { p.Database.User = "" }},
 		`databaseUser is "*": expected a user's name`:                          {iamProps, func(p *outboxcdk.Props) { p.Database.User = "*" }},
 
-		"subnetIds is not set: vpcId needs":               {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = nil }},
-		`egress is "": expected nat`:                      {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "" }},
-		`egress is "none": expected nat`:                  {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "none" }},
-		`vpcId is "shop": expected vpc-...`:               {inVpcProps, func(p *outboxcdk.Props) { p.Network.VpcID = "shop" }},
-		`subnetIds is "sub": expected`:                    {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = []string{"sub"} }},
-		`securityGroupIds is "group": expected`:           {inVpcProps, func(p *outboxcdk.Props) { p.Network.SecurityGroupIDs = []string{"group"} }},
-		`databaseSecurityGroupId is "group": expected`:    {inVpcProps, func(p *outboxcdk.Props) { p.Network.DatabaseSecurityGroupID = "group" }},
-		"subnetIds is set: expected it not to be without": {minimalProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = []string{"subnet-0000000a"} }},
-		"egress is set: expected it not to be without":    {minimalProps, func(p *outboxcdk.Props) { p.Network.Egress = "nat" }},
-		"databaseSecurityGroupId is set: expected it not": {minimalProps, func(p *outboxcdk.Props) { p.Network.DatabaseSecurityGroupID = "sg-0000000d" }},
-		"securityGroupIds is set: expected it not to be":  {minimalProps, func(p *outboxcdk.Props) { p.Network.SecurityGroupIDs = []string{"sg-0000000d"} }},
+		"subnetIds is not set: vpcId needs":                                        {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = nil }},
+		"egress is not set: expected nat":                                          {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "" }},
+		`egress is "none": expected nat`:                                           {inVpcProps, func(p *outboxcdk.Props) { p.Network.Egress = "none" }},
+		`vpcId is "shop": expected vpc- and 8 or 17 hex digits`:                    {inVpcProps, func(p *outboxcdk.Props) { p.Network.VpcID = "shop" }},
+		`subnetIds is "sub": expected each of them to be subnet- and`:              {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = []string{"sub"} }},
+		`securityGroupIds is "group": expected`:                                    {inVpcProps, func(p *outboxcdk.Props) { p.Network.SecurityGroupIDs = []string{"group"} }},
+		`databaseSecurityGroupId is "sg-0db": expected sg- and 8 or 17 hex digits`: {inVpcProps, func(p *outboxcdk.Props) { p.Network.DatabaseSecurityGroupID = "sg-0db" }},
+		`databaseSecurityGroupId is "sg-0123456789": expected sg-`:                 {inVpcProps, func(p *outboxcdk.Props) { p.Network.DatabaseSecurityGroupID = "sg-0123456789" }},
+		`migrateSecurityGroupId is "sg-0db": expected sg- and 8`:                   {inVpcProps, func(p *outboxcdk.Props) { p.Network.MigrateSecurityGroupID = "sg-0db" }},
+		"subnetIds is set: expected it not to be without":                          {minimalProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = []string{"subnet-0000000a"} }},
+		"egress is set: expected it not to be without":                             {minimalProps, func(p *outboxcdk.Props) { p.Network.Egress = "nat" }},
+		"migrateSecurityGroupId is set: expected it not":                           {minimalProps, func(p *outboxcdk.Props) { p.Network.MigrateSecurityGroupID = "sg-0000000d" }},
+		"databaseSecurityGroupId is set: expected it not":                          {minimalProps, func(p *outboxcdk.Props) { p.Network.DatabaseSecurityGroupID = "sg-0000000d" }},
+		"securityGroupIds is set: expected it not to be":                           {minimalProps, func(p *outboxcdk.Props) { p.Network.SecurityGroupIDs = []string{"sg-0000000d"} }},
 
 		"eventBus is not set: expected the name":         {minimalProps, func(p *outboxcdk.Props) { p.Bus.EventBus = "" }},
 		"eventBus is set as well as newEventBus":         {minimalProps, func(p *outboxcdk.Props) { p.Bus.NewEventBus = "orders" }},
@@ -92,17 +105,24 @@ func TestRefuses(t *testing.T) {
 		"archiveDays is set: expected a bus of this":     {minimalProps, func(p *outboxcdk.Props) { p.Bus = outboxcdk.Bus{EventBus: foreignBusArn, ArchiveDays: 1} }},
 		"eventBus is in us-east-1 and databaseSecretArn": {minimalProps, func(p *outboxcdk.Props) { p.Bus.EventBus = "arn:aws:events:us-east-1:210987654321:event-bus/audit" }},
 
-		"relayMemoryMb is 64: expected from 128":           {minimalProps, func(p *outboxcdk.Props) { p.Relay.MemoryMB = 64 }},
-		"lagTimeout is 0s: expected whole seconds":         {minimalProps, func(p *outboxcdk.Props) { p.Lag.Timeout = 0 }},
-		"cleanupTimeout is 16m0s: expected whole seconds":  {minimalProps, func(p *outboxcdk.Props) { p.Cleanup.Timeout = 16 * time.Minute }},
-		"relayEvery is 30s: expected whole minutes":        {minimalProps, func(p *outboxcdk.Props) { p.Relay.Every = 30 * time.Second }},
-		"migrateTimeout is 15m0s: expected at most 14m":    {minimalProps, func(p *outboxcdk.Props) { p.Migrate.Timeout = 15 * time.Minute }},
-		"relayTimeout is 11s: expected more than 11s":      {minimalProps, func(p *outboxcdk.Props) { p.Relay.Timeout = 11 * time.Second }},
-		"relayParallel is 0: expected from 1":              {minimalProps, func(p *outboxcdk.Props) { p.Relay.Parallel = 0 }},
-		"relayReservedConcurrency is 1: expected 0 for":    {minimalProps, func(p *outboxcdk.Props) { p.Relay.Parallel, p.Relay.ReservedConcurrency = 2, 1 }},
-		"relayReservedConcurrency is 3: expected 0 for":    {everythingProps, func(p *outboxcdk.Props) { p.Relay.ReservedConcurrency = 3 }},
-		"relayEvery is 14m0s: expected at most 13m0s with": {everythingProps, func(p *outboxcdk.Props) { p.Relay.Every = 14 * time.Minute }},
-		`alarmTopicArn is "topic": expected the ARN`:       {minimalProps, func(p *outboxcdk.Props) { p.Alarms.TopicArn = "topic" }},
+		"relayMemoryMb is 64: expected from 128":                                                     {minimalProps, func(p *outboxcdk.Props) { p.Relay.MemoryMB = 64 }},
+		"lagTimeout is 0s: expected whole seconds":                                                   {minimalProps, func(p *outboxcdk.Props) { p.Lag.Timeout = 0 }},
+		"cleanupTimeout is 16m: expected whole seconds":                                              {minimalProps, func(p *outboxcdk.Props) { p.Cleanup.Timeout = 16 * time.Minute }},
+		"relayEvery is 30s: expected whole minutes":                                                  {minimalProps, func(p *outboxcdk.Props) { p.Relay.Every = 30 * time.Second }},
+		"migrateTimeout is 15m: expected at most 14m with":                                           {minimalProps, func(p *outboxcdk.Props) { p.Migrate.Timeout = 15 * time.Minute }},
+		"relayTimeout is 11s: expected more than 11s":                                                {minimalProps, func(p *outboxcdk.Props) { p.Relay.Timeout = 11 * time.Second }},
+		`relayParallel is "0": expected a whole number from 1 to 64`:                                 {minimalProps, func(p *outboxcdk.Props) { p.Relay.Parallel = 0 }},
+		`relayParallel is "65": expected a whole number from 1 to 64`:                                {minimalProps, func(p *outboxcdk.Props) { p.Relay.Parallel = 65 }},
+		"relayReservedConcurrency is 1: expected 0 for":                                              {minimalProps, func(p *outboxcdk.Props) { p.Relay.Parallel, p.Relay.ReservedConcurrency = 2, 1 }},
+		"relayReservedConcurrency is 3: expected 0 for":                                              {everythingProps, func(p *outboxcdk.Props) { p.Relay.ReservedConcurrency = 3 }},
+		"relayEvery is 14m: expected at most 13m with RELAY_POLL_INTERVAL and a RELAY_RESERVE of 7s": {everythingProps, func(p *outboxcdk.Props) { p.Relay.Every = 14 * time.Minute }},
+		"relayEvery is 9m: expected at most 8m with RELAY_POLL_INTERVAL and a RELAY_RESERVE of 5m": {everythingProps, func(p *outboxcdk.Props) {
+			p.Relay.Every, p.Environment["RELAY_RESERVE"] = 9*time.Minute, "5m"
+		}},
+		"relayTimeout is 2m16s: expected it unset with RELAY_POLL_INTERVAL, or at least 2m17s": {everythingProps, func(p *outboxcdk.Props) { p.Relay.Timeout = 136 * time.Second }},
+		"relayTimeout is 500ms: expected whole seconds from 1s to 15m":                         {everythingProps, func(p *outboxcdk.Props) { p.Relay.Timeout = 500 * time.Millisecond }},
+		"relayEvery is 48h: expected whole minutes from 1m to 24h":                             {everythingProps, func(p *outboxcdk.Props) { p.Relay.Every = 48 * time.Hour }},
+		`alarmTopicArn is "topic": expected the ARN`:                                           {minimalProps, func(p *outboxcdk.Props) { p.Alarms.TopicArn = "topic" }},
 		"alarmEmail is set: expected it not to be with": {everythingProps, func(p *outboxcdk.Props) {
 			p.Alarms.TopicArn, p.Alarms.Encrypted = "arn:aws:sns:eu-west-1:123456789012:a", false
 		}},
@@ -135,8 +155,33 @@ func TestRefuses(t *testing.T) {
 func TestNamesEveryProblemAtOnce(t *testing.T) {
 	props := outboxcdk.Props{Environment: map[string]string{"RELAY_BATCH_SIZE": "0"}}
 	err := props.Validate()
-	for _, problem := range []string{"architecture ", "databaseSecretArn ", "eventBus ", "relayMemoryMb ", "outboxTable ", "RELAY_BATCH_SIZE "} {
+	for _, problem := range []string{"relayParallel ", "logRetentionDays ", "architecture ", "databaseSecretArn ", "eventBus ", "relayMemoryMb ", "outboxTable ", "RELAY_BATCH_SIZE "} {
 		require.ErrorContains(t, err, problem)
+	}
+}
+
+func TestOneWrongKeyOfTheEnvironmentHidesNoOtherProblem(t *testing.T) {
+	props := minimalProps()
+	props.Environment["CLEANUP_RETENTION"], props.Environment["RELAY_RESERVE"] = "7d", "much"
+	props.Relay.ReservedConcurrency, props.Relay.Timeout = -1, 6*time.Second
+	err := props.Validate()
+	require.ErrorContains(t, err, "CLEANUP_RETENTION is")
+	require.ErrorContains(t, err, "RELAY_RESERVE is")
+	require.ErrorContains(t, err, "relayReservedConcurrency is -1")
+	require.NotContains(t, err.Error(), "relayTimeout", "nobody knows with which reserve")
+}
+
+func TestAPollingRelayMayHaveATimeoutThatLeavesNoGap(t *testing.T) {
+	for every, timeout := range map[time.Duration]time.Duration{
+		// A run works until its reserve begins; the next one is invoked up to a minute late and takes 10 s to be at work.
+		time.Minute:      time.Minute + time.Minute + 10*time.Second + 7*time.Second,
+		13 * time.Minute: 13*time.Minute + time.Minute + 10*time.Second + 7*time.Second,
+	} {
+		props := everythingProps()
+		props.Relay.Every, props.Relay.Timeout = every, timeout
+		require.NoError(t, props.Validate())
+		props.Relay.Timeout -= time.Second
+		require.ErrorContains(t, props.Validate(), "or at least "+strings.TrimSuffix(timeout.String(), "0s"))
 	}
 }
 
@@ -150,6 +195,7 @@ func TestTakesWhatIsKnownOnlyAtTheDeployment(t *testing.T) {
 	props.Database.SecretArn, props.Database.SecretKeyArn, props.Database.Host, props.Database.Name = token, token, token, token
 	props.Database.Secrets["migrate"], props.Database.MigrateHost = token, token
 	props.Network.VpcID, props.Network.SubnetIDs, props.Network.DatabaseSecurityGroupID = token, []string{token}, token
+	props.Network.MigrateSecurityGroupID = token
 	props.Bus = outboxcdk.Bus{EventBus: token, Topics: []string{token}, ArchiveDays: 1}
 	props.Environment["EVENT_SOURCE"] = token
 	require.NoError(t, props.Validate())
@@ -159,6 +205,16 @@ func TestRefusesARNsOfAnotherRegionThanTheStacks(t *testing.T) {
 	stack := awscdk.NewStack(newApp(), jsii.String("Test"), &awscdk.StackProps{Env: region("us-east-1")})
 	require.PanicsWithError(t, "databaseSecretArn is in eu-west-1: expected the Region of the stack, us-east-1", func() {
 		outboxcdk.NewOutboxRelay(stack, "Outbox", minimalProps())
+	})
+}
+
+func TestRefusesAllARNsOfAnotherRegionAtOnce(t *testing.T) {
+	stack := awscdk.NewStack(newApp(), jsii.String("Test"), &awscdk.StackProps{Env: region("us-east-1")})
+	require.PanicsWithError(t, "databaseSecretArn is in eu-west-1: expected the Region of the stack, us-east-1\n"+
+		"migrateSecretArn is in eu-west-1: expected the Region of the stack, us-east-1", func() {
+		props := minimalProps()
+		props.Database.Secrets = map[string]string{"migrate": ownerSecretArn}
+		outboxcdk.NewOutboxRelay(stack, "Outbox", props)
 	})
 }
 

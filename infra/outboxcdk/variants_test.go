@@ -36,10 +36,11 @@ func everythingProps() outboxcdk.Props {
 	props.Architecture, props.BinaryDir = "x86_64", placeholders(elf.EM_X86_64)
 	props.Database.SecretKeyArn = keyArn
 	props.Database.Host, props.Database.Port, props.Database.Name = "pooler.example", 6432, "shop"
-	props.Database.SSLMode, props.Database.MigrateHost = "verify-ca", "database.example"
+	props.Database.SSLMode, props.Database.MigrateHost, props.Database.MigratePort = "verify-ca", "database.example", 5433
 	props.Database.Secrets = map[string]string{"migrate": ownerSecretArn}
 	props.Network = outboxcdk.Network{
-		VpcID: "vpc-0000000a", SubnetIDs: []string{"subnet-0000000a", "subnet-0000000b"}, DatabaseSecurityGroupID: "sg-0000000d", Egress: "endpoints",
+		VpcID: "vpc-0000000a", SubnetIDs: []string{"subnet-0000000a", "subnet-0000000b"}, DatabaseSecurityGroupID: "sg-0000000d",
+		MigrateSecurityGroupID: "sg-0000000e", Egress: "endpoints",
 	}
 	props.Bus = outboxcdk.Bus{NewEventBus: "orders", Topics: []string{"billing", foreignBusArn}, ArchiveDays: 30}
 	props.Relay.MemoryMB, props.Relay.Parallel, props.Relay.ReservedConcurrency = 512, 2, 4
@@ -62,6 +63,14 @@ func iamProps() outboxcdk.Props {
 		VpcID: "vpc-0000000a", SubnetIDs: []string{"subnet-0000000a"}, SecurityGroupIDs: []string{"sg-0000000a", "sg-0000000b"},
 		DatabaseSecurityGroupID: "sg-0000000d", Egress: "endpoints",
 	}
+	return props
+}
+
+// proxiedProps logs in by IAM at a proxy, and for migrate at the database.
+func proxiedProps() outboxcdk.Props {
+	props := iamProps()
+	props.Database.Host, props.Database.ResourceID = "proxy.example", "prx-ABCDEFGHIJ"
+	props.Database.MigrateHost, props.Database.MigrateResourceID = "database.example", "cluster-ABCDEFGHIJ"
 	return props
 }
 
@@ -94,6 +103,7 @@ var (
 	minimal    = once(stackOf(minimalProps, nil))
 	everything = once(stackOf(everythingProps, nil))
 	byIam      = once(stackOf(iamProps, nil))
+	proxied    = once(stackOf(proxiedProps, nil))
 	govCloud   = once(stackOf(func() outboxcdk.Props {
 		return elsewhere(everythingProps(), "aws-us-gov", "us-gov-west-1")
 	}, region("us-gov-west-1")))

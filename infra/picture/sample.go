@@ -55,9 +55,11 @@ var samples = map[string]func(minute int) float64{
 	"DeadRows":             func(m int) float64 { return math.Round(float64(m%22)*1900 + 2000*noise(m, 7)) },
 	"OldestTransactionAge": func(m int) float64 { return 2*noise(m, 8) + only(m > 95 && m < 118, float64(m-95)*60) },
 
-	"TargetErrorCount":                   func(int) float64 { return 0 },
-	"AsyncEventsDropped":                 errorsOfRelay,
-	"ApproximateNumberOfMessagesVisible": func(int) float64 { return 0 },
+	"TargetErrorCount":                           func(int) float64 { return 0 },
+	"InvocationDroppedCount":                     func(int) float64 { return 0 },
+	"InvocationsFailedToBeSentToDeadLetterCount": func(int) float64 { return 0 },
+	"AsyncEventsDropped":                         errorsOfRelay,
+	"ApproximateNumberOfMessagesVisible":         func(int) float64 { return 0 },
 
 	"Errors Relay":     errorsOfRelay,
 	"Errors Lag":       func(int) float64 { return 0 },

@@ -18,57 +18,60 @@ func section(name string) *flag.FlagSet { return flag.NewFlagSet(name, flag.Cont
 
 func (s *Settings) stack() *flag.FlagSet {
 	f := section("Stack")
-	f.StringVar(&s.StackName, "stackName", s.StackName, "name of the stack: another one for each outbox of an account and Region")
-	f.Var(pairs{&s.Tags}, "tags", "tags of everything in the stack")
+	f.StringVar(&s.StackName, "stackName", s.StackName, "Name of the stack. Each outbox of an account and Region takes another one.")
+	f.Var(pairs{&s.Tags}, "tags", "Tags of everything in the stack.")
 	return f
 }
 
 func outbox(p *outboxcdk.Props) *flag.FlagSet {
 	f := section("Outbox")
-	f.StringVar(&p.Name, "outboxName", p.Name, "tells this outbox from others: dimension of the metrics, field of the logs")
-	f.StringVar(&p.Table, "outboxTable", p.Table, "its table or view, quoted as in SQL")
-	f.StringVar(&p.Architecture, "architecture", p.Architecture, "of the functions: `arm64` or `x86_64`; they are built for it")
-	f.StringVar(&p.BinaryDir, "binaryDir", p.BinaryDir, "where `<function>/bootstrap` is built already: an absolute path, or one from `infra/`")
-	f.BoolVar(&p.Scheduled, "scheduled", p.Scheduled, "whether the schedules are on; off, nothing runs but `migrate` at the deployment")
-	f.IntVar(&p.LogRetentionDays, "logRetentionDays", p.LogRetentionDays, "how long logs are kept: a number that CloudWatch knows, as 7, 14, 30, 90 or 365")
+	f.StringVar(&p.Name, "outboxName", p.Name, "Tells this outbox from others, as dimension of the metrics and field of the logs.")
+	f.StringVar(&p.Table, "outboxTable", p.Table, "Table or view of the outbox, quoted as in SQL.")
+	f.StringVar(&p.Architecture, "architecture", p.Architecture, "What the functions are built for and run on, `arm64` or `x86_64`.")
+	f.StringVar(&p.BinaryDir, "binaryDir", p.BinaryDir, "Directory in which `<function>/bootstrap` is built already, absolute or from `infra/`. Unset: they are built.")
+	f.BoolVar(&p.Scheduled, "scheduled", p.Scheduled, "Whether the schedules are on. Off, nothing runs but `migrate` at the deployment.")
+	f.IntVar(&p.LogRetentionDays, "logRetentionDays", p.LogRetentionDays, "How long logs are kept. CloudWatch knows certain numbers, as 7, 14, 30, 90 and 365.")
 	return f
 }
 
 func database(d *outboxcdk.Database) *flag.FlagSet {
 	f := section("Database")
-	f.StringVar(&d.SecretArn, "databaseSecretArn", d.SecretArn, "complete ARN of a secret with `username` and `password`, and `host`, `port` and `dbname` where they are not set here")
-	f.StringVar(&d.SecretKeyArn, "databaseSecretKeyArn", d.SecretKeyArn, "ARN of the customer managed KMS key of the secrets, if they have one")
-	f.StringVar(&d.Host, "databaseHost", d.Host, "before what the secret says")
-	f.IntVar(&d.Port, "databasePort", d.Port, "before what the secret says; the rules of security groups are for it, or for 5432")
-	f.StringVar(&d.Name, "databaseName", d.Name, "before what the secret says")
-	f.StringVar(&d.SSLMode, "databaseSslMode", d.SSLMode, "as libpq's `sslmode`; unset: `verify-full`")
-	f.BoolVar(&d.IamAuth, "databaseIamAuth", d.IamAuth, "log in by RDS IAM instead of by a secret; needs `databaseHost`, `databaseName`, `databaseResourceId` and users")
-	f.StringVar(&d.User, "databaseUser", d.User, "the user, with `databaseIamAuth`")
-	f.StringVar(&d.ResourceID, "databaseResourceId", d.ResourceID, "with `databaseIamAuth`: the id `db-...`, `cluster-...` or `prx-...` of instance, cluster or proxy")
-	f.StringVar(&d.MigrateHost, "migrateHost", d.MigrateHost, "the database itself where `databaseHost` is a pooler in transaction mode")
+	f.StringVar(&d.SecretArn, "databaseSecretArn", d.SecretArn, "Complete ARN of a secret with `username` and `password`, and with `host`, `port` and `dbname` where they are not set here.")
+	f.StringVar(&d.SecretKeyArn, "databaseSecretKeyArn", d.SecretKeyArn, "ARN of the customer managed KMS key of the secrets, if they have one.")
+	f.StringVar(&d.Host, "databaseHost", d.Host, "Host of the database or of its pooler. Unset: the secret has it.")
+	f.IntVar(&d.Port, "databasePort", d.Port, "Port of `databaseHost`. Unset: the secret has it, and the rules of security groups are for 5432.")
+	f.StringVar(&d.Name, "databaseName", d.Name, "Name of the database. Unset: the secret has it.")
+	f.StringVar(&d.SSLMode, "databaseSslMode", d.SSLMode, "As libpq's `sslmode`. Unset: `verify-full`.")
+	f.BoolVar(&d.IamAuth, "databaseIamAuth", d.IamAuth, "Log in by RDS IAM instead of by a secret. It takes `databaseHost`, `databaseName`, `databaseResourceId` and users.")
+	f.StringVar(&d.User, "databaseUser", d.User, "User that functions log in as, with `databaseIamAuth`.")
+	f.StringVar(&d.ResourceID, "databaseResourceId", d.ResourceID, "Resource id of instance, cluster or proxy, `db-...`, `cluster-...` or `prx-...`, with `databaseIamAuth`.")
+	f.StringVar(&d.MigrateHost, "migrateHost", d.MigrateHost, "Host of the database itself, for `migrate`, where `databaseHost` is a pooler in transaction mode.")
+	f.IntVar(&d.MigratePort, "migratePort", d.MigratePort, "Port of `migrateHost`. Unset: that of `databaseHost`.")
+	f.StringVar(&d.MigrateResourceID, "migrateResourceId", d.MigrateResourceID, "Resource id of `migrateHost`, with `databaseIamAuth`. Unset: `databaseResourceId`, unless that is a proxy's.")
 	for _, name := range outboxcdk.FunctionNames() {
-		f.Var(member{&d.Secrets, name}, name+"SecretArn", "secret of `"+name+"`, instead of `databaseSecretArn`")
-		f.Var(member{&d.Users, name}, name+"User", "user of `"+name+"`, instead of `databaseUser`")
+		f.Var(member{&d.Secrets, name}, name+"SecretArn", "Secret of `"+name+"`, instead of `databaseSecretArn`.")
+		f.Var(member{&d.Users, name}, name+"User", "User of `"+name+"`, instead of `databaseUser`.")
 	}
 	return f
 }
 
 func network(n *outboxcdk.Network) *flag.FlagSet {
 	f := section("Network")
-	f.StringVar(&n.VpcID, "vpcId", n.VpcID, "VPC that the functions run in; unset: none")
-	f.Var(list{&n.SubnetIDs}, "subnetIds", "its private subnets for them, best of two zones or more")
-	f.Var(list{&n.SecurityGroupIDs}, "securityGroupIds", "their security groups; unset: one is made")
-	f.StringVar(&n.DatabaseSecurityGroupID, "databaseSecurityGroupId", n.DatabaseSecurityGroupID, "the database's: gets a rule that lets the functions in")
-	f.StringVar(&n.Egress, "egress", n.Egress, "how they reach AWS from there: `nat` (or another way to the internet), `endpoints` (made by this stack) or `existing-endpoints`")
+	f.StringVar(&n.VpcID, "vpcId", n.VpcID, "VPC that the functions run in. Unset: none.")
+	f.Var(list{&n.SubnetIDs}, "subnetIds", "Private subnets of the VPC for the functions, best of two zones or more. With `egress=endpoints` one subnet a zone: EC2 refuses two.")
+	f.Var(list{&n.SecurityGroupIDs}, "securityGroupIds", "Security groups of the functions. Unset: one is made.")
+	f.StringVar(&n.DatabaseSecurityGroupID, "databaseSecurityGroupId", n.DatabaseSecurityGroupID, "Security group of the database. It gets a rule that lets the functions in.")
+	f.StringVar(&n.MigrateSecurityGroupID, "migrateSecurityGroupId", n.MigrateSecurityGroupID, "Security group of `migrateHost`. Unset: `databaseSecurityGroupId`.")
+	f.StringVar(&n.Egress, "egress", n.Egress, "How the functions reach AWS from the VPC: by `nat` (or another way to the internet), `endpoints` (made by this stack) or `existing-endpoints`.")
 	return f
 }
 
 func bus(b *outboxcdk.Bus) *flag.FlagSet {
 	f := section("Bus")
-	f.StringVar(&b.EventBus, "eventBus", b.EventBus, "name or ARN of the bus for rows without `topic`, which exists, also in another account; or else")
-	f.StringVar(&b.NewEventBus, "newEventBus", b.NewEventBus, "name of a bus that is made")
-	f.Var(list{&b.Topics}, "topics", "names and ARNs of all other buses that rows name in `topic`")
-	f.IntVar(&b.ArchiveDays, "archiveDays", b.ArchiveDays, "keep what reaches the bus for so many days, for a replay; unset: not at all")
+	f.StringVar(&b.EventBus, "eventBus", b.EventBus, "Name or ARN of a bus that exists, also in another account. It gets the rows without `topic`.")
+	f.StringVar(&b.NewEventBus, "newEventBus", b.NewEventBus, "Name of a bus that is made, instead of `eventBus`.")
+	f.Var(list{&b.Topics}, "topics", "Names and ARNs of all other buses that rows name in `topic`.")
+	f.IntVar(&b.ArchiveDays, "archiveDays", b.ArchiveDays, "How many days what reaches the bus is kept for a replay. Unset: it is not.")
 	return f
 }
 
@@ -79,40 +82,40 @@ func functions(p *outboxcdk.Props) *flag.FlagSet {
 	}
 	for _, name := range outboxcdk.FunctionNames() {
 		size := sizes[name]
-		f.IntVar(&size.MemoryMB, name+"MemoryMb", size.MemoryMB, "from 128 to 10240; a CPU comes with 1769")
+		f.IntVar(&size.MemoryMB, name+"MemoryMb", size.MemoryMB, "Memory, from 128 to 10240. A CPU comes with 1769.")
 		f.DurationVar(&size.Timeout, name+"Timeout", size.Timeout, timeoutUsage[name])
 		if name != "admin" {
 			f.DurationVar(&size.Every, name+"Every", size.Every, everyUsage[name])
 		}
 	}
-	f.IntVar(&p.Relay.Parallel, "relayParallel", p.Relay.Parallel, "how many relays are at work at once")
-	f.IntVar(&p.Relay.ReservedConcurrency, "relayReservedConcurrency", p.Relay.ReservedConcurrency, "taken from the account's concurrency for the relay; unset: none")
-	f.BoolVar(&p.Migrate.AtDeploy, "migrateAtDeploy", p.Migrate.AtDeploy, "run `migrate` whenever its code or settings have changed, before all else; if it fails, so does the deployment")
+	f.IntVar(&p.Relay.Parallel, "relayParallel", p.Relay.Parallel, "How many relays are at work at once, from 1 to 64.")
+	f.IntVar(&p.Relay.ReservedConcurrency, "relayReservedConcurrency", p.Relay.ReservedConcurrency, "What is taken from the account's concurrency for the relay. Unset: nothing.")
+	f.BoolVar(&p.Migrate.AtDeploy, "migrateAtDeploy", p.Migrate.AtDeploy, "Run `migrate` whenever its code or settings have changed, before all else. If it fails, so does the deployment.")
 	return f
 }
 
 var (
 	timeoutUsage = map[string]string{
-		"relay":   "unset: `1m`, or with `RELAY_POLL_INTERVAL` two periods, `RELAY_RESERVE` and 10 seconds",
-		"cleanup": "at most `15m`",
-		"lag":     "at most `15m`",
-		"migrate": "at most `14m` with `migrateAtDeploy`",
-		"admin":   "at most `15m`",
+		"relay":   "Time limit, from `1s` to `15m`. Unset: `1m`, or with `RELAY_POLL_INTERVAL` two periods, `RELAY_RESERVE` and 10 seconds. Leave it unset when polling: a shorter one would leave gaps between runs, and is refused.",
+		"cleanup": "Time limit, from `1s` to `15m`.",
+		"lag":     "Time limit, from `1s` to `15m`.",
+		"migrate": "Time limit, from `1s` to `15m`, or `14m` with `migrateAtDeploy`.",
+		"admin":   "Time limit, from `1s` to `15m`.",
 	}
 	everyUsage = map[string]string{
-		"relay":   "whole minutes; at most `13m` with `RELAY_POLL_INTERVAL`",
-		"cleanup": "whole minutes",
-		"lag":     "whole minutes",
-		"migrate": "whole minutes; only with `PARTITION_INTERVAL`",
+		"relay":   "How often it is invoked, in whole minutes from `1m` to `24h`, or `13m` with `RELAY_POLL_INTERVAL` and the default of `RELAY_RESERVE`.",
+		"cleanup": "How often it is invoked, in whole minutes from `1m` to `24h`.",
+		"lag":     "How often it is invoked, in whole minutes from `1m` to `24h`.",
+		"migrate": "How often it is invoked, in whole minutes from `1m` to `24h`. Only with `PARTITION_INTERVAL`.",
 	}
 )
 
 func alarms(a *outboxcdk.Alarms) *flag.FlagSet {
 	f := section("Alarms")
-	f.StringVar(&a.TopicArn, "alarmTopicArn", a.TopicArn, "SNS topic that is told; unset: one is made")
-	f.StringVar(&a.Email, "alarmEmail", a.Email, "address that is subscribed to the topic that is made")
-	f.BoolVar(&a.Encrypted, "alarmEncrypted", a.Encrypted, "encrypt the topic that is made, with a key of its own ($1 a month)")
-	f.DurationVar(&a.Lag, "alarmLag", a.Lag, "how old the oldest unpublished event may be")
-	f.StringVar(&a.RunbookURL, "runbookUrl", a.RunbookURL, "where your people read `docs/operation.md`")
+	f.StringVar(&a.TopicArn, "alarmTopicArn", a.TopicArn, "ARN of the SNS topic that is told. Unset: one is made.")
+	f.StringVar(&a.Email, "alarmEmail", a.Email, "Address that is subscribed to the topic that is made.")
+	f.BoolVar(&a.Encrypted, "alarmEncrypted", a.Encrypted, "Encrypt the topic that is made, with a key of its own ($1 a month).")
+	f.DurationVar(&a.Lag, "alarmLag", a.Lag, "How old the oldest unpublished event may be, from `1m` to `24h`.")
+	f.StringVar(&a.RunbookURL, "runbookUrl", a.RunbookURL, "Where your people read `docs/operation.md`.")
 	return f
 }

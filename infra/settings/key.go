@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"outboxrelay/internal/config"
+
+	"outboxrelay/infra/outboxcdk"
 )
 
 // others are keys of the functions' environment that are not read by
@@ -15,14 +17,19 @@ var others = []string{
 	"AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "GOMEMLIMIT", "PGSSLROOTCERT",
 }
 
-// set sets one setting, or one key of the functions' environment.
-func (s *Settings) set(sections []*flag.FlagSet, key, text string) error {
+// set sets one setting, or one key of the functions' environment, also such that a
+// setting stands for: that it does is said with all that is wrong with the props.
+func (s *Settings) set(sections []*flag.FlagSet, key string, value any) error {
+	text, err := text(value)
+	if err != nil {
+		return fmt.Errorf("%s %w", key, err)
+	}
 	for _, section := range sections {
 		if setting := section.Lookup(key); setting != nil {
 			return setFlag(setting, text)
 		}
 	}
-	if slices.Contains(config.Keys(), key) || slices.Contains(others, key) {
+	if slices.Contains(config.Keys(), key) || slices.Contains(others, key) || outboxcdk.Instead(key) != "" {
 		s.Props.Environment[key] = text
 		return nil
 	}

@@ -32,14 +32,17 @@ const (
 // error has a line for each problem, by the setting's name.
 func Read(context map[string]any) (Settings, error) {
 	s := defaults()
-	texts, err := given(context)
+	values, err := given(context)
 	if err != nil {
 		return s, err
 	}
 	var problems []error
 	sections := s.sections()
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		problems = append(problems, s.set(sections, key, texts[key]))
+	foreign := foreign(context, keys(sections))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !foreign[key] {
+			problems = append(problems, s.set(sections, key, values[key]))
+		}
 	}
 	problems = append(problems, s.validate(), s.Props.Validate())
 	return s, errors.Join(problems...)

@@ -109,11 +109,35 @@ func TestLeavesWhatIsTheCDKsAlone(t *testing.T) {
 	context := enough()
 	for _, key := range []string{
 		"@aws-cdk/core:target-partitions", "aws:cdk:version-reporting", "vpc-provider:account=1:region=eu-west-1", "cdk-migrate", "cli-telemetry",
+		"acknowledged-issue-numbers",
 	} {
 		context[key] = map[string]any{"any": nil}
 	}
 	_, err := settings.Read(context)
 	require.NoError(t, err)
+}
+
+// A person's own context for all apps is merged into that of this one.
+func TestLeavesWhatAPersonHasForAllAppsAloneUnlessItIsNearASetting(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".cdk.json"), []byte(`{"context": {"costCenter": null, "env": "dev", "eventBuss": "x"}}`), 0o600))
+
+	context := enough()
+	context["costCenter"], context["env"] = nil, "dev"
+	_, err := settings.Read(context)
+	require.NoError(t, err)
+
+	context["eventBuss"], context["team"] = "x", "shop"
+	_, err = settings.Read(context)
+	require.EqualError(t, err, "eventBuss is no setting: did you mean eventBus?\nteam is no setting")
+}
+
+func TestWhatIsLeftAloneInTheContextIsNoSettingInTheFile(t *testing.T) {
+	t.Parallel()
+
+	_, err := settings.Read(file(t, `{"databaseSecretArn": "`+secretArn+`", "eventBus": "orders", "cdk-migrate": true}`))
+	require.EqualError(t, err, "cdk-migrate is no setting")
 }
 
 func TestRefuses(t *testing.T) {
@@ -123,14 +147,20 @@ func TestRefuses(t *testing.T) {
 		"databaseSecret=" + secretArn: "databaseSecret is no setting: did you mean databaseSecretArn?",
 		"eventbus=orders":             "eventbus is no setting: did you mean eventBus?",
 		"RELAY_BATCHSIZE=1":           "RELAY_BATCHSIZE is no setting: did you mean RELAY_BATCH_SIZE?",
+		"event-bus=orders":            "event-bus is no setting: did you mean eventBus?",
+		"relay-every=1m":              "relay-every is no setting: did you mean relayEvery?",
 		"PGHOSTADDR=1":                "PGHOSTADDR is no setting",
+		"PGHOST=db":                   "PGHOST is set: expected databaseHost instead",
+		"bus=orders":                  "bus is no setting",
 		"relayMemoryMb=much":          `relayMemoryMb is "much": expected a whole number`,
 		"scheduled=yes":               `scheduled is "yes": expected true or false`,
 		"relayEvery=5":                `relayEvery is "5": expected a duration with its unit (s, m, h)`,
-		"topics=[1]":                  `topics is "[1]": expected a list`,
-		"tags=team":                   `tags is "team": expected key=text,...`,
+		"relayEvery=1d":               `relayEvery is "1d": expected a duration with its unit (s, m, h): a day is 24h`,
+		"CLEANUP_RETENTION=7d":        "from 0s to 876000h: 7 days are 168h",
+		"topics=[1]":                  `topics is "[1]": expected a list, as a,b or in a file ["a", "b"]`,
+		"tags=team":                   `tags is "team": expected key=text,... or in a file {"key": "text"}`,
 		"stackName=1":                 `stackName is "1": expected a letter`,
-		"relayParallel=0":             "relayParallel is 0: expected from 1 to 64",
+		"relayParallel=0":             `relayParallel is "0": expected a whole number from 1 to 64`,
 		"RELAY_BATCH_SIZE=0":          `RELAY_BATCH_SIZE is "0": expected a whole number from 1 to 10000`,
 	} {
 		t.Run(given, func(t *testing.T) {
@@ -149,8 +179,12 @@ func TestRefuses(t *testing.T) {
 func TestNamesWhatIsMissingAndAllThatIsWrongAtOnce(t *testing.T) {
 	t.Parallel()
 
-	_, err := settings.Read(map[string]any{"relayEvery": "5", "egress": "nat", "bus": "orders"})
-	for _, problem := range []string{"relayEvery is", "egress is set", "bus is no setting", "databaseSecretArn is not set", "eventBus is not set"} {
+	context := file(t, `{"databaseHost": null, "topics": [null], "relayEvery": {}}`)
+	maps.Copy(context, map[string]any{"relayMemoryMb": nil, "egress": "nat", "bus": "orders"})
+	_, err := settings.Read(context)
+	for _, problem := range []string{
+		"databaseHost is null: expected a value", "relayMemoryMb is null", `topics is "[null]": expected a list`, `relayEvery is "{}"`, "egress is set", "bus is no setting", "databaseSecretArn is not set", "eventBus is not set",
+	} {
 		require.ErrorContains(t, err, problem)
 	}
 }
@@ -162,7 +196,6 @@ func TestNamesWhereAFileIsWrong(t *testing.T) {
 		"{\n\"eventBus\": orders}":      "prod.json is no JSON object, at line 2",
 		"[]":                            "prod.json is no JSON object, at line 1",
 		"{}\n{}":                        "prod.json goes on after its JSON object",
-		`{"eventBus": null}`:            "prod.json: eventBus is null: expected a value",
 		"{\"eventBus\": \"orders\"\n\n": "prod.json is no JSON object, at line 3",
 	} {
 		_, err := settings.Read(file(t, content))
@@ -214,6 +247,16 @@ func TestTheDocumentationHasAllSettings(t *testing.T) {
 	require.Contains(t, documented, "| `lagTimeout` | `30s` |")
 	require.Contains(t, documented, "| `alarmLag` | `5m` |")
 	require.Contains(t, documented, "| `migrateEvery` | `24h` |")
+}
+
+func TestTheMeaningsOfSettingsAreSentences(t *testing.T) {
+	t.Parallel()
+
+	for line := range strings.SplitSeq(settings.Table(), "\n") {
+		if strings.HasPrefix(line, "| `") {
+			require.Regexp(t, `\| [A-Z].*\. \|$`, line)
+		}
+	}
 }
 
 func TestADocumentWithoutMarkersIsLeftAlone(t *testing.T) {

@@ -8,41 +8,32 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 )
 
-// given returns the texts of all settings that are given, by their keys.
-func given(context map[string]any) (map[string]string, error) {
-	texts, err := fromFile(context[fileKey])
+// given returns all that is given, by keys: what the file has, and the context on
+// top of that.
+func given(context map[string]any) (map[string]any, error) {
+	values, err := fromFile(context[fileKey])
 	if err != nil {
 		return nil, err
 	}
 	for key, value := range context {
-		if isCDKs(key) || key == fileKey {
-			continue
-		}
-		if texts[key], err = text(value); err != nil {
-			return nil, fmt.Errorf("%s %w", key, err)
+		if key != fileKey {
+			values[key] = value
 		}
 	}
-	return texts, nil
-}
-
-// isCDKs reports whether a key of the context is none of ours: feature flags, what
-// was looked up, what the command line tells the app.
-func isCDKs(key string) bool {
-	return strings.ContainsAny(key, "@:/") || strings.HasPrefix(key, "cdk-") || strings.HasPrefix(key, "cli-")
+	return values, nil
 }
 
 // fromFile reads the file that is named, or the standard one if there is one.
-func fromFile(name any) (map[string]string, error) {
+func fromFile(name any) (map[string]any, error) {
 	path, named := name.(string)
 	if !named {
 		path = standardFile
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
-		return map[string]string{}, nil
+		return map[string]any{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("settings file: %w", err)
@@ -50,8 +41,8 @@ func fromFile(name any) (map[string]string, error) {
 	return parse(path, content)
 }
 
-func parse(path string, content []byte) (map[string]string, error) {
-	var values map[string]any
+func parse(path string, content []byte) (map[string]any, error) {
+	values := map[string]any{}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	if err := decoder.Decode(&values); err != nil {
@@ -60,14 +51,7 @@ func parse(path string, content []byte) (map[string]string, error) {
 	if decoder.More() {
 		return nil, fmt.Errorf("settings file %s goes on after its JSON object, at line %d", path, lineAt(content, decoder.InputOffset()))
 	}
-	texts := make(map[string]string, len(values))
-	for key, value := range values {
-		var err error
-		if texts[key], err = text(value); err != nil {
-			return nil, fmt.Errorf("settings file %s: %s %w", path, key, err)
-		}
-	}
-	return texts, nil
+	return values, nil
 }
 
 // offset is where something is wrong: where the content ends, unless it is known.

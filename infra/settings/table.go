@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"outboxrelay/internal/config"
 )
 
 // What is between the markers of a document is made here.
@@ -38,24 +40,12 @@ func Table() string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// brief leaves out what is zero at the end: 5m for 5m0s, but 30s for 30s.
-func brief(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 // defaultText is empty where the default is that there is none.
 func defaultText(setting *flag.Flag) string {
 	text := setting.DefValue
 	if getter, ok := setting.Value.(flag.Getter); ok {
 		if d, ok := getter.Get().(time.Duration); ok {
-			text = brief(d)
+			text = config.Brief(d)
 		}
 	}
 	if text == "" || text == "0" || text == "0s" {

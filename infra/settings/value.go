@@ -5,8 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"outboxrelay/internal/config"
 )
 
 // list is a list of texts: as JSON, or with commas in between.
@@ -23,13 +26,24 @@ func (l list) String() string {
 // Set takes both forms.
 func (l list) Set(text string) error {
 	if strings.HasPrefix(text, "[") {
-		return json.Unmarshal([]byte(text), l.texts)
+		return l.unmarshal(text)
 	}
 	*l.texts = nil
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			*l.texts = append(*l.texts, part)
 		}
+	}
+	return nil
+}
+
+// unmarshal refuses null too, which would be read as an empty text.
+func (l list) unmarshal(text string) error {
+	if err := json.Unmarshal([]byte(text), l.texts); err != nil {
+		return err
+	}
+	if slices.Contains(*l.texts, "") {
+		return errors.New("an empty text")
 	}
 	return nil
 }
@@ -76,13 +90,13 @@ func (m member) Set(text string) error {
 	return nil
 }
 
-// kind says what a setting takes, in the words of an error.
-func kind(value flag.Value) string {
+// kind says what a setting takes, in the words of an error about a text.
+func kind(value flag.Value, text string) string {
 	switch value.(type) {
 	case list:
-		return "a list"
+		return `a list, as a,b or in a file ["a", "b"]`
 	case pairs:
-		return "key=text,..."
+		return `key=text,... or in a file {"key": "text"}`
 	}
 	if getter, ok := value.(flag.Getter); ok {
 		switch getter.Get().(type) {
@@ -91,10 +105,18 @@ func kind(value flag.Value) string {
 		case bool:
 			return "true or false"
 		case time.Duration:
-			return "a duration with its unit (s, m, h)"
+			return durationKind(text)
 		}
 	}
 	return "a text"
+}
+
+func durationKind(text string) string {
+	const expected = "a duration with its unit (s, m, h)"
+	if hint := config.Days(text); hint != "" {
+		return expected + ": " + hint
+	}
+	return expected
 }
 
 // setFlag says what was expected instead, and leaves the default where it was: a
@@ -102,7 +124,7 @@ func kind(value flag.Value) string {
 func setFlag(setting *flag.Flag, text string) error {
 	if err := setting.Value.Set(text); err != nil {
 		_ = setting.Value.Set(setting.DefValue)
-		return fmt.Errorf("%s is %q: expected %s", setting.Name, text, kind(setting.Value))
+		return fmt.Errorf("%s is %q: expected %s", setting.Name, text, kind(setting.Value, text))
 	}
 	return nil
 }

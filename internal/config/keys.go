@@ -32,8 +32,12 @@ const (
 	// typo is how many edits away from a known key any key is taken for a
 	// mistyped one.
 	typo = 1
-	// guess is how many edits away a known key is worth being suggested.
-	guess = 4
+	// guess is how many edits away a known key is worth being suggested, at most;
+	// one of so many characters may be wrong.
+	guess   = 4
+	wrongOf = 4
+	// shortest is the length from which the begin of a key is one.
+	shortest = 3
 )
 
 func (r *reader) checkKeys() {
@@ -58,18 +62,34 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 // whether the nearest of all keys was meant, or nothing if none is near.
 func Suggest(key string, keys []string) string {
 	found, distance := nearest(key, keys)
-	if begun := slices.IndexFunc(keys, func(candidate string) bool { return begins(candidate, key) }); distance > typo && begun >= 0 {
-		found, distance = keys[begun], 0
+	if distance > typo {
+		if begun := begunBy(key, keys); begun != "" {
+			found, distance = begun, 0
+		}
 	}
-	if distance <= guess {
+	if distance <= min(guess, max(typo, len(squeeze(key))/wrongOf)) {
 		return fmt.Sprintf(": did you mean %s?", found)
 	}
 	return ""
 }
 
-// begins reports whether somebody may have left off the end of a key.
-func begins(candidate, key string) bool {
-	return len(key) > guess && strings.HasPrefix(squeeze(candidate), squeeze(key))
+// begunBy returns the key of which somebody may have left off the end: the only
+// one that begins so, or the shortest if little is missing; empty: none.
+func begunBy(key string, keys []string) string {
+	if len(key) < shortest {
+		return ""
+	}
+	begun := slices.DeleteFunc(slices.Clone(keys), func(candidate string) bool {
+		return !strings.HasPrefix(squeeze(candidate), squeeze(key))
+	})
+	if len(begun) == 0 {
+		return ""
+	}
+	found := slices.MinFunc(begun, func(a, b string) int { return len(a) - len(b) })
+	if len(begun) > 1 && len(found)-len(key) > len(found)/wrongOf {
+		return ""
+	}
+	return found
 }
 
 // nearest compares without underscores and case, so that these make no

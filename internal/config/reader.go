@@ -105,23 +105,14 @@ func (r *reader) duration(key string, fallback, least, most time.Duration, reaso
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value < least || value > most {
-		expected := fmt.Sprintf("a duration with its unit (ms, s, m, h), from %s to %s", brief(least), brief(most))
+		expected := fmt.Sprintf("a duration with its unit (ms, s, m, h), from %s to %s", Brief(least), Brief(most))
+		if hint := Days(text); hint != "" {
+			reason = append(reason, hint)
+		}
 		r.reject(key, strings.Join(append([]string{expected}, reason...), ": "))
 		return fallback
 	}
 	return value
-}
-
-// brief writes 5m0s as 5m.
-func brief(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 func (r *reader) boolean(key string, fallback bool) bool {

@@ -46,7 +46,7 @@ func ForRelay(environ []string) (Relay, error) {
 		DeletePublished: r.oneOf("RELAY_ON_PUBLISHED", "mark", "mark", "delete") == "delete",
 	}
 	if r.sound("RELAY_RETRY_BASE", "RELAY_RETRY_MAX") && relay.RetryBase > relay.RetryMax {
-		r.report("RELAY_RETRY_BASE", "is %s: expected at most RELAY_RETRY_MAX, which is %s", brief(relay.RetryBase), brief(relay.RetryMax))
+		r.report("RELAY_RETRY_BASE", "is %s: expected at most RELAY_RETRY_MAX, which is %s", Brief(relay.RetryBase), Brief(relay.RetryMax))
 	}
 	r.refuseUnsupported()
 	return relay, r.err()

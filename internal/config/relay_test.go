@@ -178,6 +178,32 @@ func TestRefusesUnknownKeys(t *testing.T) {
 	}
 }
 
+func TestSuggestsOnlyWhatIsNear(t *testing.T) {
+	t.Parallel()
+
+	keys := []string{"databaseHost", "databaseSecretArn", "databaseSecretKeyArn", "eventBus", "relayEvery", "relayUser", "subnetIds", "tags", "vpcId"}
+	for key, suggested := range map[string]string{
+		"databaseSecret": "databaseSecretArn", "event_bus": "eventBus", "eventBuss": "eventBus", "RelayEvry": "relayEvery",
+		"subnet": "subnetIds", "tag": "tags", "vpc": "vpcId",
+		"relay": "", "database": "", "bus": "", "team": "", "region": "", "env": "", "e": "", "": "",
+	} {
+		expected := ""
+		if suggested != "" {
+			expected = ": did you mean " + suggested + "?"
+		}
+		require.Equal(t, expected, config.Suggest(key, keys), key)
+	}
+}
+
+func TestSaysHowDaysAreWritten(t *testing.T) {
+	t.Parallel()
+
+	_, err := config.ForCleanup([]string{reachable, "CLEANUP_RETENTION=7d", "CLEANUP_FAILED_RETENTION=1d", "CLEANUP_PAUSE=1d2h"})
+	require.ErrorContains(t, err, `CLEANUP_RETENTION is "7d": expected a duration with its unit (ms, s, m, h), from 0s to 876000h: 7 days are 168h;`)
+	require.ErrorContains(t, err, "from 0s to 876000h: a day is 24h;")
+	require.NotContains(t, err.Error(), "from 0s to 1m:")
+}
+
 func TestLeavesKeysOfOthersAlone(t *testing.T) {
 	t.Parallel()
 

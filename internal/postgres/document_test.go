@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"outboxrelay/internal/outbox"
 	"outboxrelay/internal/postgres"
 	"outboxrelay/internal/postgrestest"
 )
@@ -117,4 +119,30 @@ func TestTheStatementsForAnOperatorCanBeRun(t *testing.T) {
 	document.run(t, db.Conn(t), "Events have failed")
 
 	require.Equal(t, "shop", db.text(t, "SELECT string_agg(source, ' ') FROM outbox_failed"))
+}
+
+// What the document has an administrator do, on a server that knows no outbox yet,
+// is all that the functions and the application need.
+func TestALoginForEachFunctionIsMadeAsTheDocumentHasIt(t *testing.T) {
+	t.Parallel()
+
+	db := postgrestest.New(t, postgrestest.On(postgrestest.NewServer(t, postgrestest.Options{})))
+	login := func(name string) postgrestest.Login { return postgrestest.Login{Name: name, URL: db.URLAs(name)} }
+	as := func(name string) *database { return &database{db, login(name)} }
+	db.Exec(t, "CREATE ROLE shop LOGIN")
+	readDocumentNamed(t, "deployment.md").run(t, db.Conn(t), "A login for each function")
+
+	owned := &owned{as("shop_relay"), login("shop_migrate"), &bytes.Buffer{}}
+	require.Equal(t, 3, owned.migrate(t).To)
+	require.NotContains(t, owned.log.String(), "WARN")
+
+	_, err := postgrestest.Connect(t, db.URLAs("shop")).Exec(t.Context(),
+		"INSERT INTO outbox (event_type, payload) SELECT 'a', '{}' FROM generate_series(1, 4)")
+	require.NoError(t, err)
+	live(t, owned.database, publicOutbox)
+	require.Equal(t, 1, as("shop_lag").measure(t).Failed)
+	_, err = as("shop_cleanup").clean(t, outbox.CleanerConfig{BatchSize: 10})
+	require.NoError(t, err)
+	require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM outbox WHERE published_at IS NOT NULL"))
+	requireRedriven(t, outbox.NewAdmin(postgres.NewAdminStore(as("shop_admin").connect, publicOutbox), nil), all, 3)
 }

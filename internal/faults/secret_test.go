@@ -55,6 +55,22 @@ var secretFaults = []fault{
 		},
 	},
 	{
+		name:    "a rotation stops half way: the database has the new password, the secret has not",
+		how:     "ALTER ROLE ... PASSWORD, a run of a warm sandbox, then the new version of the secret",
+		reports: "still holds this login",
+		play: func(t *testing.T, f *trial) {
+			secrets := f.secrets(t)
+			relay := f.warm(t, relaytest.BySecret(secrets.URL()))
+			f.Insert(t, 20)
+			f.DB.Exec(t, "ALTER ROLE "+f.Login.Name+" PASSWORD 'another one'")
+			relay.run(t)
+			require.Equal(t, 20, f.Untouched(t))
+			f.rotate(t, secrets)
+			f.ends()
+			relay.deliver(t)
+		},
+	},
+	{
 		name: "the password is rotated while the sandbox is frozen between two runs",
 		how:  "SIGSTOP, ALTER ROLE ... PASSWORD and a new version of the secret, SIGCONT",
 		play: func(t *testing.T, f *trial) {

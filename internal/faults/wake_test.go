@@ -42,7 +42,7 @@ var wakeFaults = []fault{
 		how:  "SIGSTOP, from then on nothing passes on the connections that there are, nor their end, SIGCONT; PUT_EVENTS_TIMEOUT is 500 ms",
 		play: func(t *testing.T, f *trial) {
 			gate := f.bus.gate(t, requests, nowhere)
-			relay := f.warm(t, hurried)
+			relay := f.warm(t, impatient)
 			relay.asleep(t, gate.shut)
 			f.deliversAtOnce(t, relay)
 		},
@@ -67,14 +67,14 @@ var wakeFaults = []fault{
 	},
 	{
 		name:    "a bad spell of the bus leaves nothing behind in the sandbox",
-		how:     "503 to 4 requests of 5, at random, with 200 events, for a run; then 503 to all: it tries as often as a new sandbox does",
+		how:     "503 to half of the requests, at random, with 1,000 events; then 503 to all: it tries as often as a new sandbox does",
 		reports: "ServiceUnavailable",
 		play: func(t *testing.T, f *trial) {
-			f.Insert(t, 200)
-			f.Bus.Always(eventbridgetest.Sometimes(1, 0.8, eventbridgetest.Unavailable()))
+			f.Insert(t, 1_000)
+			f.Bus.Always(eventbridgetest.Sometimes(1, 0.5, eventbridgetest.Unavailable()))
 			worn, fresh := f.startWithin(t, 5*time.Second, brief), f.startWithin(t, 5*time.Second, brief)
 			worn.run(t)
-			require.Greater(t, f.Bus.Stats().Refused, 200, "the spell was not so bad")
+			require.Greater(t, f.Bus.Stats().Refused, 80, "the spell was not so bad")
 			f.Bus.Clear()
 			fresh.deliver(t)
 			f.Bus.Always(eventbridgetest.Unavailable())

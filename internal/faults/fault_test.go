@@ -3,6 +3,7 @@ package faults
 import (
 	"flag"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -32,7 +33,8 @@ type group struct {
 // groups are the document's tables, in its order.
 var groups = []group{
 	{"The database and the way to it", databaseFaults},
-	{"The bus and the way to it", busFaults},
+	{"The secret and the way to it", secretFaults},
+	{"The bus and the way to it", slices.Concat(busFaults, busLimitFaults)},
 	{"The sandbox", sandboxFaults},
 }
 

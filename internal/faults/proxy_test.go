@@ -82,12 +82,6 @@ func (p *proxy) move(t *testing.T, server string) {
 	p.up(t)
 }
 
-// clear takes all toxics away.
-func (p *proxy) clear(t *testing.T) {
-	t.Helper()
-	p.Toxics.ResetToxics(t.Context())
-}
-
 // down ends all connections and refuses others, until up.
 func (p *proxy) down() { p.Stop() }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"syscall"
@@ -63,6 +64,8 @@ func connectAdvice(err error) string {
 		return "check the host name, and that the function's VPC resolves it"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "check the port, and that the database runs"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was ended before the login: check that the database runs, and what is before it"
 	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 		return "check that the database's security group lets the function's in at this port, " +
 			"and that the function's subnets reach it; a paused database takes longer (DATABASE_CONNECT_TIMEOUT)"

@@ -48,6 +48,6 @@ func embeddedRoots(t *testing.T) (found []*x509.Certificate) {
 		require.NoError(t, err)
 		found = append(found, root)
 	}
-	require.Equal(t, bytes.Count(rootsPEM, []byte("BEGIN CERTIFICATE")), len(found))
+	require.Len(t, found, bytes.Count(rootsPEM, []byte("BEGIN CERTIFICATE")))
 	return found
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,7 +206,7 @@ func TestSendsNothingInTheClear(t *testing.T) {
 }
 
 // overhear answers the first connection and tells what came in until its end.
-// Others, which a name with several addresses leads to, are closed.
+// There is no second.
 func overhear(t *testing.T, answer string) (port int, heard <-chan []byte) {
 	t.Helper()
 	listener, all := listen(t), make(chan []byte, 1)
@@ -223,7 +224,7 @@ func overhear(t *testing.T, answer string) (port int, heard <-chan []byte) {
 			_ = conn.Close()
 		}
 		rest, _ := io.ReadAll(conn)
-		all <- append(request, rest...)
+		all <- slices.Concat(request, rest)
 	}()
 	return listener.Addr().(*net.TCPAddr).Port, all
 }

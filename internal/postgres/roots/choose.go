@@ -57,7 +57,7 @@ func choose(certificates [][]byte) ([]*x509.Certificate, error) {
 		if other := chosen[name]; other != nil && !other.Equal(certificate) {
 			return nil, fmt.Errorf("there are two of %s", name)
 		}
-		if err := checkRoot(certificate); err != nil {
+		if err := certificate.CheckSignatureFrom(certificate); err != nil { // also where it is no authority
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		chosen[name] = certificate
@@ -66,13 +66,6 @@ func choose(certificates [][]byte) ([]*x509.Certificate, error) {
 		return nil, errors.New("there are none")
 	}
 	return sorted(chosen), nil
-}
-
-func checkRoot(certificate *x509.Certificate) error {
-	if !certificate.IsCA || !certificate.BasicConstraintsValid || certificate.KeyUsage&x509.KeyUsageCertSign == 0 {
-		return errors.New("it is no certificate authority")
-	}
-	return certificate.CheckSignatureFrom(certificate)
 }
 
 func sorted(chosen map[string]*x509.Certificate) (roots []*x509.Certificate) {

@@ -105,11 +105,11 @@ func TestRefusesWhatOnlyBearsTheNameOfARoot(t *testing.T) {
 	t.Parallel()
 
 	for problem, all := range map[string][][]byte{
-		ireland + ": it is no certificate authority": {root{name: ireland, leaf: true}.make(t)},
-		ireland + ": x509: ECDSA verification":       {root{name: ireland, forged: true}.make(t)},
-		"there are two of " + ireland:                {root{name: ireland}.make(t), root{name: ireland}.make(t)},
-		"certificate 2: x509: ":                      {root{name: ireland}.make(t), []byte("no certificate")},
-		"there are none":                             {root{name: "Amazon Root CA 1"}.make(t)},
+		ireland + ": x509: invalid signature: parent certificate cannot sign": {root{name: ireland, leaf: true}.make(t)},
+		ireland + ": x509: ECDSA verification":                                {root{name: ireland, forged: true}.make(t)},
+		"there are two of " + ireland:                                         {root{name: ireland}.make(t), root{name: ireland}.make(t)},
+		"certificate 2: x509: ":                                               {root{name: ireland}.make(t), []byte("no certificate")},
+		"there are none":                                                      {root{name: "Amazon Root CA 1"}.make(t)},
 	} {
 		_, err := choose(all)
 		require.ErrorContains(t, err, problem)
@@ -145,7 +145,7 @@ func TestTheEmbeddedRootsAreChosenAsTheyAre(t *testing.T) {
 
 	require.NoError(t, err)
 	require.Equal(t, string(embedded), string(encode(chosen)))
-	require.Equal(t, bytes.Count(embedded, []byte("BEGIN CERTIFICATE")), len(chosen))
+	require.Len(t, chosen, bytes.Count(embedded, []byte("BEGIN CERTIFICATE")))
 }
 
 func TestRefusesAnotherArchive(t *testing.T) {

@@ -58,7 +58,7 @@ func write(path string) error {
 	if err := os.WriteFile(path, encode(found), 0o644); err != nil { //nolint:gosec // it is part of the repository
 		return err
 	}
-	fmt.Printf("%s: %d roots, the first of which ends on %s\n", path, len(found), firstEnd(found).Format(time.DateOnly))
+	fmt.Fprintf(os.Stderr, "%s: %d roots, the first of which ends on %s\n", path, len(found), firstEnd(found).Format(time.DateOnly))
 	return nil
 }
 
@@ -70,7 +70,8 @@ func fetch(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
-	command := exec.CommandContext(ctx, "npm", "pack", "--silent", "--pack-destination", directory, source)
+	command := exec.CommandContext(ctx, "npm", "pack", "--silent", source)
+	command.Dir = directory
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("npm pack %s: %w: %s", source, err, output)
 	}

@@ -191,7 +191,7 @@ func (c *Connector) openPending(ctx context.Context, now time.Time, refused *log
 			return conn, nil
 		}
 	}
-	return nil, fmt.Errorf("%w; the secret, read again, holds no other login that is accepted: if it is being rotated, this passes", cause)
+	return nil, fmt.Errorf("%w; the secret, read again, still holds this login: if it is being rotated, this passes", cause)
 }
 
 func (c *Connector) openAs(ctx context.Context, login *login) (*pgx.Conn, error) {

@@ -333,7 +333,7 @@ func TestALeftoverOfARotationIsNoLogin(t *testing.T) {
 	r.db.Exec(t, "alter role "+r.login.Name+" password 'second'")
 	err := r.connect(t)
 	require.ErrorContains(t, err, "(SQLSTATE 28P01)")
-	require.ErrorContains(t, err, "holds no other login that is accepted")
+	require.ErrorContains(t, err, "still holds this login")
 	require.NotContains(t, err.Error(), "leftover")
 
 	r.server.Set(secretARN, full(r.db, r.login.Name, "second"))

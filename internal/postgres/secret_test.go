@@ -275,7 +275,7 @@ func TestReadsTheSecretAgainWhenTheLoginIsRefused(t *testing.T) {
 			user, code := rotate(t, db, login)
 			err = connectOnce()
 			require.ErrorContains(t, err, "(SQLSTATE "+code+")")
-			require.ErrorContains(t, err, "the secret, read again, holds no other login that is accepted")
+			require.ErrorContains(t, err, "the secret, read again, still holds this login")
 			require.Equal(t, []string{"AWSCURRENT", "AWSCURRENT", "AWSPENDING"}, stages(server))
 
 			server.Set(secretARN, full(db, user, "second"))

@@ -51,9 +51,13 @@ func address(host string, port uint16) string { return net.JoinHostPort(host, fm
 // loginRefused tells an authentication that failed. Proxies report it with
 // 28000, as PostgreSQL does a missing entry of pg_hba.conf.
 func loginRefused(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (pg.Code == "28P01" || pg.Code == "28000")
+	state := sqlState(err)
+	return state == "28P01" || state == "28000"
 }
+
+// mayBeRefused also takes what older poolers say: a violation of the protocol,
+// whatever is wrong with a login.
+func mayBeRefused(err error) bool { return loginRefused(err) || sqlState(err) == "08P01" }
 
 func connectAdvice(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {

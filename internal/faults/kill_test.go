@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/lambdatest"
 	"outboxrelay/internal/relaytest"
@@ -119,7 +118,7 @@ func (f *trial) killedAtAnyMoment(t *testing.T, kills, rows int) {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed: %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments, and the same ones again
+	random := rand.New(rand.NewPCG(seed, 0))
 	f.Bus.Always(eventbridgetest.LatencyBetween(seed, 20*time.Millisecond, 80*time.Millisecond))
 	relay := f.start(t, relaytest.Settings{"RELAY_BATCH_SIZE": "20", "RELAY_WORKERS": "2"})
 	hits := 0

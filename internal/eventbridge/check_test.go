@@ -120,7 +120,8 @@ func TestWithoutAnAnswerABusIsUnavailable(t *testing.T) {
 			p, server := standIn(t, Config{BusCheck: mode})
 			server.ScriptDescribe(fault)
 
-			requireFault(t, p.CheckBus(t.Context(), "orders"), outbox.Unavailable)
+			failed := requireFault(t, p.CheckBus(t.Context(), "orders"), outbox.Unavailable)
+			require.Contains(t, failed.Message, "DescribeEventBus", "else it is looked for at PutEvents")
 			require.NoError(t, p.CheckBus(t.Context(), "orders"), "the bad answer is not kept")
 		}
 	}

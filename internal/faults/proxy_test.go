@@ -67,12 +67,6 @@ func (p *proxy) move(t *testing.T, server string) {
 	require.NoError(t, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: server, Enabled: true}))
 }
 
-// clear takes all toxics away.
-func (p *proxy) clear(t *testing.T) {
-	t.Helper()
-	p.Toxics.ResetToxics(t.Context())
-}
-
 // down ends all connections and refuses others, until up.
 func (p *proxy) down() { p.Stop() }
 

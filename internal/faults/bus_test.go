@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -15,15 +16,7 @@ const slow = time.Second
 // few is how often an event is sent in one run at the most, whatever goes wrong.
 const few = 5
 
-var busFaults = concat(outageFaults, throttledFaults, passingFaults, entryFaults, operatorFaults, busNetworkFaults)
-
-func concat(lists ...[]fault) []fault {
-	var all []fault
-	for _, list := range lists {
-		all = append(all, list...)
-	}
-	return all
-}
+var busFaults = slices.Concat(outageFaults, throttledFaults, passingFaults, entryFaults, operatorFaults, busNetworkFaults)
 
 // outage is a fault that every request meets for one whole run. It costs no event an
 // attempt, and is no storm of requests.

@@ -128,7 +128,7 @@ func (g *gate) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-g.reached:
-	case <-t.Context().Done():
+	case <-within(t, patience).Done():
 		require.Fail(t, "no connection came to the gate's place")
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
 )
 
@@ -85,10 +86,11 @@ var placeFaults = []fault{
 	},
 	{
 		name: "the server has a place for one session only",
-		how:  "max_connections taken by others but for one; 1,000 events, which more workers would like to share",
+		how:  "max_connections taken by others but for one; 1,000 events, which more workers would like to share; answers of the bus take a second",
 		play: func(t *testing.T, f *trial) {
 			f.alone(t, postgrestest.Options{MaxConnections: 6, Settings: map[string]string{"max_wal_senders": "0"}})
 			f.Insert(t, 1000)
+			f.Bus.Always(eventbridgetest.Latency(slow))
 			f.fills(t, 1)
 			relay := f.start(t, nil)
 			f.ends()
@@ -127,10 +129,11 @@ var placeFaults = []fault{
 	},
 	{
 		name: "the role is allowed one session only",
-		how:  "ALTER ROLE ... CONNECTION LIMIT 1; 1,000 events, which more workers would like to share",
+		how:  "ALTER ROLE ... CONNECTION LIMIT 1; 1,000 events, which more workers would like to share; answers of the bus take a second",
 		play: func(t *testing.T, f *trial) {
 			f.DB.Exec(t, "ALTER ROLE "+f.Login.Name+" CONNECTION LIMIT 1")
 			f.Insert(t, 1000)
+			f.Bus.Always(eventbridgetest.Latency(slow))
 			relay := f.start(t, nil)
 			f.ends()
 			relay.deliver(t)

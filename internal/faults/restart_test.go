@@ -27,6 +27,24 @@ var restartFaults = []fault{
 		play: func(t *testing.T, f *trial) { f.restarts(t, postgrestest.Fast) },
 	},
 	{
+		name: "the database restarts between two invocations of a sandbox",
+		how:  "fast shutdown and start after a run, immediate ones after another; no session outlives its run",
+		play: func(t *testing.T, f *trial) {
+			server := f.alone(t, postgrestest.Options{})
+			relay := f.start(t, nil)
+			for _, how := range []postgrestest.Shutdown{postgrestest.Fast, postgrestest.Immediate} {
+				f.Insert(t, 20)
+				relay.run(t)
+				require.Zero(t, f.Pending(t))
+				f.await(t, "NOT EXISTS (SELECT FROM own)")
+				require.NoError(t, server.Restart(t.Context(), how))
+			}
+			f.Insert(t, 20)
+			f.ends()
+			relay.deliver(t)
+		},
+	},
+	{
 		name:    "the database shuts down, and waits for the sessions there are",
 		how:     "smart shutdown while a batch is at the bus, which is recorded; then a run without a server; 20 events are written after the start",
 		reports: "check the port, and that the database runs",
@@ -104,15 +122,15 @@ func (f *trial) restarts(t *testing.T, how postgrestest.Shutdown) {
 // awaitRefusal waits until the server refuses sessions with a SQLSTATE.
 func (f *trial) awaitRefusal(t *testing.T, state string) {
 	t.Helper()
-	for {
-		conn, err := f.DB.Connect(t.Context())
+	for limit := within(t, patience); ; {
+		conn, err := f.DB.Connect(limit)
 		if err != nil && strings.Contains(err.Error(), state) {
 			return
 		}
 		if err == nil {
-			require.NoError(t, conn.Close(t.Context()))
+			require.NoError(t, conn.Close(limit))
 		}
-		require.NoError(t, t.Context().Err())
+		require.NoError(t, limit.Err())
 	}
 }
 

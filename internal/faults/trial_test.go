@@ -116,7 +116,7 @@ func (f *trial) await(t *testing.T, condition string) {
 	const own = "WITH own AS (SELECT * FROM pg_stat_activity WHERE usename = $1) "
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for limit := time.After(40 * time.Second); !postgrestest.Scalar[bool](t, f.DB, own+"SELECT "+condition, f.Login.Name); {
+	for limit := time.After(patience); !postgrestest.Scalar[bool](t, f.DB, own+"SELECT "+condition, f.Login.Name); {
 		select {
 		case <-poll.C:
 		case <-limit:
@@ -124,6 +124,9 @@ func (f *trial) await(t *testing.T, condition string) {
 		}
 	}
 }
+
+// patience is for what has to happen, and happens sooner.
+const patience = 40 * time.Second
 
 // polls are the settings of runs of a few seconds that poll.
 var polls = relaytest.Settings{"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s"}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/relaytest"
 )
@@ -54,12 +53,7 @@ var busLimitFaults = []fault{
 			f.around(t, relaytest.New(t, eventbridgetest.WithBuses("orders")))
 			f.InsertFor(t, "orders", 10)
 			f.Insert(t, 10)
-			f.Bus.When(func(r eventbridgetest.Request) eventbridgetest.Fault {
-				if r.Entries[0].Bus == "orders" {
-					return eventbridgetest.Throttle()
-				}
-				return nil
-			})
+			f.Bus.When(forOrders(eventbridgetest.Throttle()))
 			relay := f.startWithin(t, 5*time.Second, brief)
 			relay.run(t)
 			require.Equal(t, 10, f.Published(t), "the other bus flows")

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/relaytest"
 )
 
@@ -28,7 +27,7 @@ var busNetworkFaults = []fault{
 	elsewhere("a subnet has no route to EventBridge", "an address that swallows every packet, for a run; then one that answers",
 		"interface endpoint for events", func(t *testing.T) string { t.Helper(); return "http://" + relaytest.Blackhole(t) }),
 	elsewhere("EventBridge's name does not resolve", "a name that no resolver knows, for a run; then the address",
-		"EventBridge at ", func(*testing.T) string { return "http://events.invalid" }),
+		"The name cannot be resolved", func(*testing.T) string { return "http://events..invalid" }), // two dots: no resolver is asked
 	{
 		name:  "the connection goes silent once the bus has accepted",
 		how:   "toxiproxy lets nothing of one answer through; the request is given up after a second",

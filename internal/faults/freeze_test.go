@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
 	"outboxrelay/internal/relaytest"
@@ -23,7 +22,7 @@ var freezeFaults = []fault{
 		name:  "the sandbox is frozen for longer than a request may take",
 		how:   "SIGSTOP once the bus has accepted 20 events, for the second until it has answered; PUT_EVENTS_TIMEOUT is 500 ms",
 		twice: 20, // both the answer and the end of the time limit are there at once
-		play:  func(t *testing.T, f *trial) { f.frozenUntilAnswered(t, impatient) },
+		play:  func(t *testing.T, f *trial) { f.frozenUntilAnswered(t, hurried) },
 	},
 	{
 		name:  "the sandbox is frozen while a batch is at the bus, and the server gives the rows to another",
@@ -93,9 +92,6 @@ var freezeFaults = []fault{
 		},
 	},
 }
-
-// impatient are settings with which a request is given up soon.
-var impatient = relaytest.Settings{"PUT_EVENTS_TIMEOUT": "500ms"}
 
 func (f *trial) frozenUntilAnswered(t *testing.T, env relaytest.Settings) {
 	t.Helper()

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/relaytest"
 	"outboxrelay/internal/secretstest"
 )

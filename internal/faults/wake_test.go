@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
 	"outboxrelay/internal/relaytest"
@@ -42,7 +41,7 @@ var wakeFaults = []fault{
 		how:  "SIGSTOP, from then on nothing passes on the connections that there are, nor their end, SIGCONT; PUT_EVENTS_TIMEOUT is 500 ms",
 		play: func(t *testing.T, f *trial) {
 			gate := f.bus.gate(t, requests, nowhere)
-			relay := f.warm(t, impatient)
+			relay := f.warm(t, hurried)
 			relay.asleep(t, gate.shut)
 			f.deliversAtOnce(t, relay)
 		},

@@ -62,7 +62,8 @@ func (p *Process) watch(alive *os.File) {
 	close(p.gone)
 }
 
-// Stop signals the server (INT: fast shutdown, QUIT: immediate) and waits until it is gone. The watchdog stays to look after the directory.
+// Stop sends the server a signal (TERM, INT, QUIT, KILL) that ends it, and waits until it is gone. The watchdog stays to look after the
+// directory.
 func (p *Process) Stop(signal string) error {
 	if _, err := fmt.Fprintln(p.orders, signal); err != nil {
 		return err

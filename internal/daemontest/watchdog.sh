@@ -3,7 +3,7 @@
 # stops it at once, and its directory is removed.
 #
 # usage: sh -c <this> name <directory> <last signal> <server command...>
-# standard input: lines with a signal to pass on (INT, QUIT), or "keep": leave the directory when it is over
+# standard input: lines with a signal to pass on (TERM, INT, QUIT, KILL), or "keep": leave the directory when it is over
 # descriptor 3: inherited by the server and its children alone, so that its closing tells that they are gone
 directory=$1 last=$2
 shift 2

@@ -61,6 +61,9 @@ func (p *Publisher) judge(ctx context.Context, bus string, err *outbox.RequestEr
 
 	silent := err.Fault == outbox.Unavailable && err.Code != codeCanceled && p.config.EndpointID != ""
 	if p.config.BusCheck == BusRequire || !denied && !silent {
+		if err.Fault == outbox.Unavailable { // the others name the operation in their advice
+			err.Message = "DescribeEventBus, which tells whether it is there: " + err.Message
+		}
 		return err
 	}
 	if p.checks.firstWarning(bus) {

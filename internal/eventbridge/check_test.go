@@ -40,6 +40,28 @@ func TestAGoodAnswerIsKeptForAMinute(t *testing.T) {
 	requireFault(t, p.CheckBus(t.Context(), "orders"), outbox.Forbidden)
 }
 
+// A sandbox is frozen for hours, in which its monotonic clock stands still.
+func TestAGoodAnswerAgesByTheWallClock(t *testing.T) {
+	t.Parallel()
+
+	checks := newBusChecks(time.Now)
+	require.NoError(t, checks.once("orders", func() error { return nil }))
+	require.NotContains(t, checks.good["orders"].String(), "m=", "it has a reading of the monotonic clock")
+}
+
+func TestAClockThatIsSetBackProlongsNoAnswer(t *testing.T) {
+	t.Parallel()
+
+	p, server := standIn(t, Config{})
+	now := created
+	p.checks.now = func() time.Time { return now }
+	require.NoError(t, p.CheckBus(t.Context(), "orders"))
+
+	now = now.Add(-time.Hour)
+	require.NoError(t, p.CheckBus(t.Context(), "orders"))
+	require.Len(t, server.Describes(), 2)
+}
+
 func TestAMissingBusIsForbiddenUntilItIsThere(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []BusCheck{BusWarn, BusRequire} {
@@ -98,7 +120,8 @@ func TestWithoutAnAnswerABusIsUnavailable(t *testing.T) {
 			p, server := standIn(t, Config{BusCheck: mode})
 			server.ScriptDescribe(fault)
 
-			requireFault(t, p.CheckBus(t.Context(), "orders"), outbox.Unavailable)
+			failed := requireFault(t, p.CheckBus(t.Context(), "orders"), outbox.Unavailable)
+			require.Contains(t, failed.Message, "DescribeEventBus", "else it is looked for at PutEvents")
 			require.NoError(t, p.CheckBus(t.Context(), "orders"), "the bad answer is not kept")
 		}
 	}

@@ -17,7 +17,7 @@ type busChecks struct {
 	flights singleflight.Group
 
 	mu     sync.Mutex
-	good   map[string]time.Time // until when
+	good   map[string]time.Time // until when, by the wall clock alone
 	warned map[string]struct{}
 }
 
@@ -39,7 +39,7 @@ func (c *busChecks) once(bus string, check func() error) error {
 		asked := c.now()
 		err := check()
 		if err == nil {
-			c.keep(bus, asked.Add(checkFor))
+			c.keep(bus, asked)
 		}
 		return nil, err
 	})
@@ -49,17 +49,24 @@ func (c *busChecks) once(bus string, check func() error) error {
 func (c *busChecks) fresh(bus string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now().Before(c.good[bus])
+	return lasts(c.good[bus], c.now())
 }
 
-// keep forgets what is out of date as well: any text may stand in a topic column.
-func (c *busChecks) keep(bus string, until time.Time) {
+// lasts reports whether an answer is still good. A clock that was set back does not prolong it.
+func lasts(until, now time.Time) bool {
+	left := until.Sub(now)
+	return left > 0 && left <= checkFor
+}
+
+// keep forgets what is out of date as well: any text may stand in a topic column. It takes the wall clock's time alone: the
+// monotonic clock stands still while a sandbox is frozen, and the bus may be gone when that goes on.
+func (c *busChecks) keep(bus string, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	now := c.now()
-	maps.DeleteFunc(c.good, func(_ string, until time.Time) bool { return !now.Before(until) })
-	c.good[bus] = until
+	maps.DeleteFunc(c.good, func(_ string, until time.Time) bool { return !lasts(until, now) })
+	c.good[bus] = asked.Round(0).Add(checkFor)
 }
 
 func (c *busChecks) firstWarning(bus string) bool {

@@ -53,7 +53,7 @@ func writeDocument(t *testing.T, results *results) {
 	require.NoError(t, err)
 	require.Regexp(t, generated, string(document))
 	text := generated.ReplaceAllString(string(document), "${1}"+strings.ReplaceAll(tables.String(), "$", "$$")+"\n${2}")
-	require.NoError(t, os.WriteFile(documentPath, []byte(text), 0o644)) //nolint:gosec // a document
+	require.NoError(t, os.WriteFile(documentPath, []byte(text), 0o644))
 }
 
 // row is the fault's line in the document. Of its cells, the second to the fourth

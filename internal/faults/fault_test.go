@@ -32,6 +32,7 @@ type group struct {
 // groups are the document's tables, in its order.
 var groups = []group{
 	{"The database and the way to it", databaseFaults},
+	{"The secret and the way to it", secretFaults},
 	{"The bus and the way to it", busFaults},
 	{"The sandbox", sandboxFaults},
 }

@@ -2,6 +2,9 @@ package faults
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"strings"
 	"testing"
@@ -24,11 +27,21 @@ const (
 func newProxy(t *testing.T, server string) *proxy {
 	t.Helper()
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := &proxy{toxiproxy.NewProxy(api, t.Name(), "127.0.0.1:0", server)}
-	require.NoError(t, p.Start())
-	t.Cleanup(p.Stop)
-	return p
+	err := errors.New("no port was tried")
+	for range 20 {
+		p := &proxy{toxiproxy.NewProxy(api, t.Name(), freshPort(), server)}
+		if err = p.Start(); err == nil {
+			t.Cleanup(p.Stop)
+			return p
+		}
+	}
+	require.NoError(t, err)
+	return nil
 }
+
+// freshPort is below the ports that the system hands out to outgoing connections:
+// a proxy that was down finds it free again.
+func freshPort() string { return fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)) }
 
 // before returns a URL with the proxy in the server's place.
 func (p *proxy) before(t *testing.T, address string) string {
@@ -42,23 +55,43 @@ func (p *proxy) before(t *testing.T, address string) string {
 // add puts a toxic into a stream of all connections, those to come among them.
 func (p *proxy) add(t *testing.T, toxic, stream string, attributes map[string]any) {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"type": toxic, "stream": stream, "attributes": attributes})
+	p.addJSON(t, map[string]any{"type": toxic, "stream": stream, "attributes": attributes})
+}
+
+// resets makes every end of a connection that is to come a reset. (Toxiproxy
+// prepares connections for that where it finds this toxic, also where the toxic
+// itself never acts.)
+func (p *proxy) resets(t *testing.T, stream string) {
+	t.Helper()
+	p.addJSON(t, map[string]any{"type": "reset_peer", "stream": stream, "toxicity": 0, "attributes": map[string]any{}})
+}
+
+func (p *proxy) addJSON(t *testing.T, toxic map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(toxic)
 	require.NoError(t, err)
 	_, err = p.Toxics.AddToxicJson(strings.NewReader(string(text)))
 	require.NoError(t, err)
 }
 
-// clear takes all toxics away.
-func (p *proxy) clear(t *testing.T) {
+// move ends all connections and leads those to come to another server.
+func (p *proxy) move(t *testing.T, server string) {
 	t.Helper()
-	p.Toxics.ResetToxics(t.Context())
+	p.down()
+	require.NoError(t, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: server}))
+	p.up(t)
 }
 
 // down ends all connections and refuses others, until up.
 func (p *proxy) down() { p.Stop() }
 
-// up serves again, at the same address.
+// up serves again, at the same address. A process that is just being started has a
+// copy of the old listener for a moment, which keeps the address taken.
 func (p *proxy) up(t *testing.T) {
 	t.Helper()
-	require.NoError(t, p.Start())
+	err := p.Start()
+	for limit := within(t, patience); err != nil && limit.Err() == nil; {
+		err = p.Start()
+	}
+	require.NoError(t, err)
 }

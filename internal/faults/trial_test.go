@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"maps"
 	"net/url"
 	"sync"
@@ -102,6 +103,42 @@ func (s sandbox) deliver(t *testing.T) {
 	s.trial.delivered = time.Now()
 }
 
+// delivers waits until a run that is under way has delivered everything.
+func (f *trial) delivers(t *testing.T) {
+	t.Helper()
+	f.await(t, "NOT EXISTS (SELECT FROM outbox WHERE published_at IS NULL)")
+	f.delivered = time.Now()
+}
+
+// await asks the database again and again whether a condition holds. Of the login's
+// sessions it knows as own.
+func (f *trial) await(t *testing.T, condition string) {
+	t.Helper()
+	const own = "WITH own AS (SELECT * FROM pg_stat_activity WHERE usename = $1) "
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for limit := time.After(patience); !postgrestest.Scalar[bool](t, f.DB, own+"SELECT "+condition, f.Login.Name); {
+		select {
+		case <-poll.C:
+		case <-limit:
+			require.Fail(t, "it does not come to "+condition)
+		}
+	}
+}
+
+// patience is for what has to happen, and happens sooner.
+const patience = 40 * time.Second
+
+// polls are the settings of runs of a few seconds that poll.
+var polls = relaytest.Settings{"RELAY_POLL_INTERVAL": "50ms", "RELAY_RESERVE": "1s", "PUT_EVENTS_TIMEOUT": "1s"}
+
+// What await waits for.
+const (
+	idle    = "EXISTS (SELECT FROM own WHERE state = 'idle')"             // a run polls, and finds nothing
+	blocked = "EXISTS (SELECT FROM own WHERE wait_event_type = 'Lock')"   // a statement waits for a lock
+	writing = "EXISTS (SELECT FROM own WHERE wait_event = 'ClientWrite')" // an answer finds no room
+)
+
 // ends notes that from now on nothing is wrong. A fault that only strikes for a
 // moment ends with that.
 func (f *trial) ends() { f.over = time.Now() }
@@ -151,4 +188,26 @@ func hostOf(t *testing.T, address string) string {
 	parsed, err := url.Parse(address)
 	require.NoError(t, err)
 	return parsed.Host
+}
+
+// whileAtTheBus lets something happen while the bus has accepted 20 events and not
+// answered yet. What it returns waits for the run.
+func (f *trial) whileAtTheBus(t *testing.T, relay sandbox, happens func()) (wait func()) {
+	t.Helper()
+	f.Bus.Always(eventbridgetest.Latency(slow))
+	run := relay.Begin(t)
+	require.NoError(t, f.Bus.WaitAccepted(t.Context(), 20))
+	happens()
+	return func() {
+		t.Helper()
+		relay.wait(t, run)
+	}
+}
+
+// within is a context that ends with the test, or earlier.
+func within(t *testing.T, limit time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -174,7 +174,7 @@ func newStandby(t *testing.T, role string) *database {
 	require.NoError(t, err)
 	login, err := made.AddLogin(t.Context(), role)
 	require.NoError(t, err)
-	require.NoError(t, server.Halt(false))
+	require.NoError(t, server.Halt(postgrestest.Fast))
 	require.NoError(t, os.WriteFile(filepath.Join(server.SocketDirectory(), "data", "standby.signal"), nil, 0o600))
 	require.NoError(t, server.Resume(t.Context()))
 	return &database{made, login} // dropped with the server: a standby drops nothing

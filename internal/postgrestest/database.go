@@ -76,8 +76,16 @@ func (s *Server) CreateDatabase(ctx context.Context, schema string) (*Database, 
 	return &Database{Server: s, Name: name}, nil
 }
 
-// Drop removes the database and ends its sessions.
-func (d *Database) Drop(ctx context.Context) error { return d.Server.dropDatabase(ctx, d.Name) }
+// Drop removes the database and ends its sessions. A halted server it leaves as it is.
+func (d *Database) Drop(ctx context.Context) error {
+	if d.Server.halted() {
+		return nil
+	}
+	return d.Server.dropDatabase(ctx, d.Name)
+}
+
+// On is the same database on another server, such as a standby.
+func (d *Database) On(server *Server) *Database { return &Database{Server: server, Name: d.Name} }
 
 // URL connects as the superuser, over TCP.
 func (d *Database) URL() string { return d.URLAs(superuser) }

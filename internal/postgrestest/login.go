@@ -49,8 +49,11 @@ func (d *Database) AddLogin(ctx context.Context, groups ...string) (Login, error
 	return Login{Name: name, Password: password, URL: d.Server.URL(d.Name, name, password)}, nil
 }
 
-// DropLogin ends the role's sessions and drops what it owns in this database, and the role.
+// DropLogin ends the role's sessions and drops what it owns in this database, and the role. A halted server it leaves as it is.
 func (d *Database) DropLogin(ctx context.Context, login Login) error {
+	if d.Server.halted() {
+		return nil
+	}
 	end := "select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = '" + login.Name + "'"
 	err := errors.Join(
 		d.Server.execute(ctx, d.Name, end),

@@ -71,6 +71,7 @@ func (o Options) configuration(socketDirectory string) string {
 func (o Options) access() string {
 	lines := append(slices.Clone(o.HBA),
 		"local all all trust",
+		"local replication all trust",
 		"host all +"+passwordGroup+" 127.0.0.1/32 scram-sha-256",
 		"host all all 127.0.0.1/32 trust",
 	)

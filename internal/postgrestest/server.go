@@ -74,25 +74,42 @@ func (s *Server) Stop() error {
 	return nil
 }
 
+// Shutdown is how a server is stopped, by PostgreSQL's names.
+type Shutdown string
+
+const (
+	// Smart waits for all sessions to end, and refuses others with SQLSTATE 57P03.
+	Smart Shutdown = "TERM"
+	// Fast ends sessions with SQLSTATE 57P01.
+	Fast Shutdown = "INT"
+	// Immediate ends them as a crash does, with 57P02 or nothing, and the next start recovers from the log.
+	Immediate Shutdown = "QUIT"
+)
+
 // Restart stops the server as Halt does and starts it again on the same port and data. The context limits the start.
-func (s *Server) Restart(ctx context.Context, immediate bool) error {
-	if err := s.Halt(immediate); err != nil {
+func (s *Server) Restart(ctx context.Context, how Shutdown) error {
+	if err := s.Halt(how); err != nil {
 		return err
 	}
 	return s.Resume(ctx)
 }
 
-// Halt stops the server and keeps its data for Resume. Sessions end with SQLSTATE 57P01; where immediate is set, as in a crash, with
-// 57P02 or nothing, and the next start recovers from the log.
-func (s *Server) Halt(immediate bool) error {
-	signal := "INT"
-	if immediate {
-		signal = "QUIT"
-	}
-	if err := s.process.Stop(signal); err != nil {
+// Halt stops the server, waits until it is gone, and keeps its data for Resume.
+func (s *Server) Halt(how Shutdown) error {
+	if err := s.process.Stop(string(how)); err != nil {
 		return fmt.Errorf("halt postgres: %w", err)
 	}
 	return nil
+}
+
+// halted reports that the server does not run.
+func (s *Server) halted() bool {
+	select {
+	case <-s.process.Gone():
+		return true
+	default:
+		return false
+	}
 }
 
 // Resume starts a halted server again, on the same port and data.

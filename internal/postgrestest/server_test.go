@@ -16,9 +16,9 @@ func TestARestartKeepsPortAndData(t *testing.T) {
 	db := New(t, On(server))
 	db.Exec(t, "create table event as select 1 as id")
 	port := server.Port()
-	for _, immediate := range []bool{false, true} {
+	for _, how := range []Shutdown{Fast, Immediate} {
 		before := db.Conn(t)
-		require.NoError(t, server.Restart(t.Context(), immediate))
+		require.NoError(t, server.Restart(t.Context(), how))
 		require.Equal(t, port, server.Port())
 		require.Error(t, before.Ping(t.Context()))
 		require.Equal(t, 1, db.QueryInt(t, "select id from event"))
@@ -29,17 +29,37 @@ func TestAHaltedServerRefusesConnectionsUntilItResumes(t *testing.T) {
 	t.Parallel()
 	server := NewServer(t, Options{})
 	db := New(t, On(server))
-	require.NoError(t, server.Halt(false))
+	require.NoError(t, server.Halt(Fast))
 	_, err := pgx.Connect(t.Context(), db.URL())
 	require.ErrorContains(t, err, "connection refused")
 	require.NoError(t, server.Resume(t.Context()))
 	Connect(t, db.URL())
 }
 
+func TestASmartShutdownWaitsForSessions(t *testing.T) {
+	t.Parallel()
+	server := NewServer(t, Options{})
+	db := New(t, On(server))
+	session := db.Conn(t)
+	halted := make(chan error, 1)
+	go func() { halted <- server.Halt(Smart) }()
+	for {
+		other, err := db.Connect(t.Context())
+		if err != nil {
+			require.ErrorContains(t, err, "57P03")
+			break
+		}
+		require.NoError(t, other.Close(t.Context()))
+	}
+	require.NoError(t, session.Ping(t.Context()))
+	require.NoError(t, session.Close(t.Context()))
+	require.NoError(t, <-halted)
+}
+
 func TestResumeWaitsForItsPort(t *testing.T) {
 	t.Parallel()
 	server := NewServer(t, Options{})
-	require.NoError(t, server.Halt(false))
+	require.NoError(t, server.Halt(Fast))
 	var network net.ListenConfig
 	squatter, err := network.Listen(t.Context(), "tcp", "127.0.0.1:"+strconv.Itoa(server.Port()))
 	require.NoError(t, err)

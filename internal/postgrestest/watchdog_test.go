@@ -66,7 +66,7 @@ func TestHelperProcess(t *testing.T) {
 	require.NoError(t, err)
 	pid := postmaster(t, server)
 	if state == "halted" {
-		require.NoError(t, server.Halt(false))
+		require.NoError(t, server.Halt(Fast))
 	}
 	fmt.Println(pid, server.cluster.directory)
 	_, _ = io.Copy(io.Discard, os.Stdin)

@@ -121,4 +121,3 @@ func TestSaysThatAPoolerRefuses(t *testing.T) {
 
 	require.Contains(t, relay.Fail(t), "a pooler refuses this: check database, user and password")
 }
-

@@ -14,7 +14,8 @@ import (
 func database(t *testing.T) (*postgrestest.Database, postgrestest.Login) {
 	t.Helper()
 	db := postgrestest.New(t)
-	return db, db.CreateLogin(t)
+	login := db.CreateLogin(t)
+	return db, login
 }
 
 func connect(t *testing.T, url string) *pgx.Conn {

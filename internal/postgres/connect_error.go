@@ -55,9 +55,9 @@ func loginRefused(err error) bool {
 	return state == "28P01" || state == "28000"
 }
 
-// mayBeRefused also takes what older poolers say: a violation of the protocol,
+// mayBeRefused also takes what PgBouncer says: a violation of the protocol,
 // whatever is wrong with a login.
-func mayBeRefused(err error) bool { return loginRefused(err) || sqlState(err) == "08P01" }
+func mayBeRefused(err error) bool { return loginRefused(err) || sqlState(err) == protocolViolation }
 
 func connectAdvice(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {

@@ -2,7 +2,6 @@ package postgrestest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -77,6 +76,3 @@ func executable(path string) error {
 	}
 	return nil
 }
-
-// errUnreachable marks a directory that the user PostgreSQL runs as cannot enter.
-var errUnreachable = errors.New("PostgreSQL cannot run as root and cannot reach it as another user")

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // errNoSecond is why a statement waits for which there is no connection.
@@ -29,7 +27,7 @@ func atOnce(ctx context.Context, do func(context.Context) error) error {
 func (r *migrateRun) noteBackend(ctx context.Context) error {
 	var pid int
 	err := atOnce(ctx, func(ctx context.Context) error {
-		return r.conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
+		return r.conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid)
 	})
 	r.backends = append(r.backends, pid)
 	return err
@@ -50,7 +48,7 @@ func (r *migrateRun) unlimited(ctx context.Context) error {
 	const set = " FROM pg_settings WHERE (name = ANY (" + limits + ") AND setting <> '0' " +
 		"OR name IN ('default_transaction_read_only', 'quote_all_identifiers') AND setting = 'on')"
 	var names *string
-	err := r.conn.QueryRow(ctx, "SELECT string_agg(name, ', ' ORDER BY name)"+set, pgx.QueryExecModeSimpleProtocol).Scan(&names)
+	err := r.conn.QueryRow(ctx, "SELECT string_agg(name, ', ' ORDER BY name)"+set).Scan(&names)
 	if err != nil || names == nil {
 		return err
 	}

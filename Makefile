@@ -88,6 +88,12 @@ FORCE:
 schema: ## Print the SQL of the tables and roles, for OUTBOX_TABLE
 	@go run ./internal/postgres/schema
 
+# The version of the npm package that they come out of is in internal/postgres/roots.
+.PHONY: roots
+roots: ## Write the roots of Amazon RDS into internal/postgres/roots.pem, by npm
+	@command -v npm >/dev/null || { echo 'roots: npm is needed: https://nodejs.org' >&2; exit 1; }
+	@go run ./internal/postgres/roots internal/postgres/roots.pem
+
 # The settings of a deployment: SETTINGS=prod.json, or infra/settings.json, and
 # ARGS='-c eventBus=orders' on top of that, or instead. Without the -c the CDK
 # would take a setting for the name of a stack.

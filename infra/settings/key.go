@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"outboxrelay/internal/config"
-
 	"outboxrelay/infra/outboxcdk"
+	"outboxrelay/internal/config"
 )
 
 // others are keys of the functions' environment that are not read by

@@ -16,7 +16,7 @@ const slow = time.Second
 // few is how often an event is sent in one run at the most, whatever goes wrong.
 const few = 5
 
-var busFaults = slices.Concat(outageFaults, throttledFaults, passingFaults, entryFaults, operatorFaults, busNetworkFaults)
+var busFaults = slices.Concat(outageFaults, throttledFaults, passingFaults, entryFaults, operatorFaults, busNetworkFaults, busLimitFaults)
 
 // outage is a fault that every request meets for one whole run. It costs no event an
 // attempt, and is no storm of requests.

@@ -3,7 +3,6 @@ package faults
 import (
 	"flag"
 	"os"
-	"slices"
 	"testing"
 )
 
@@ -34,7 +33,7 @@ type group struct {
 var groups = []group{
 	{"The database and the way to it", databaseFaults},
 	{"The secret and the way to it", secretFaults},
-	{"The bus and the way to it", slices.Concat(busFaults, busLimitFaults)},
+	{"The bus and the way to it", busFaults},
 	{"The sandbox", sandboxFaults},
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
 )

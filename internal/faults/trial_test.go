@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/lambdatest"
 	"outboxrelay/internal/postgrestest"

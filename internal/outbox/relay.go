@@ -138,6 +138,13 @@ func (r *run) works() {
 	r.worked = true
 }
 
+// wasOfUse reports that the run has done something, or found nothing to do.
+func (r *run) wasOfUse() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.worked
+}
+
 // idled reports that the time of the run was over before it was of any use, and
 // that no error says so yet.
 func (r *run) idled(ctx context.Context) bool {

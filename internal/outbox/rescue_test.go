@@ -177,3 +177,40 @@ func TestRelayDoesNotRepeatAStatementThatIsRefused(t *testing.T) {
 		require.Equal(t, 1, store.connects)
 	})
 }
+
+// The server ends the session of a run that polls just before the run's time is
+// over, when there is none left for another session. In the second case there is,
+// and the database is down.
+func TestRelaySucceedsWhenOnlyItsLastPollFails(t *testing.T) {
+	t.Parallel()
+	for name, lastPoll := range map[string]time.Duration{"NoTimeForAnother": 49 * time.Second, "TimeForAnother": 42 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, publisher := newStore(events(20, 1, "b")...), newPublisher()
+				began, failed := time.Now(), 0
+				down := func() error {
+					if time.Since(began) < lastPoll {
+						return nil
+					}
+					failed++
+					return errConnection
+				}
+				store.claim = func(outbox.Claim) error { return down() }
+				store.connect = func(int) error { return down() }
+				config := config()
+				config.PollInterval, config.Reserve = 7*time.Second, 4990*time.Millisecond // the last claim is due in second 49
+
+				report, err := drain(t, store, publisher, config, time.Minute)
+
+				require.Equal(t, 20, report.Published)
+				if name == "NoTimeForAnother" {
+					require.NoError(t, err)
+					require.Equal(t, 1, failed)
+					return
+				}
+				require.ErrorIs(t, err, errConnection)
+			})
+		})
+	}
+}

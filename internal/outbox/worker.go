@@ -82,6 +82,16 @@ func (w *worker) drain(ctx context.Context) error {
 		}
 	}
 	w.run.report.stopped(w.reason())
+	return w.unresolved()
+}
+
+// unresolved is why the session failed last, if it has not worked since. A single
+// failure at the end of a run that was of use is left to the next run: it fails
+// itself if it is of the lasting kind.
+func (w *worker) unresolved() error {
+	if w.failures == 1 && w.run.wasOfUse() {
+		return nil
+	}
 	return w.err
 }
 

@@ -156,7 +156,7 @@ func (c *Connector) connect(ctx context.Context, now time.Time) (*pgx.Conn, erro
 		return nil, err
 	}
 	conn, err := c.openAs(ctx, login)
-	if !loginRefused(err) {
+	if !mayBeRefused(err) {
 		return conn, err
 	}
 	return c.openAgain(ctx, now, login, err)
@@ -169,10 +169,29 @@ func (c *Connector) openAgain(ctx context.Context, now time.Time, refused *login
 	if err != nil {
 		return nil, fmt.Errorf("%w; then %w", cause, err)
 	}
-	if fresh.user == refused.user && fresh.password == refused.password {
-		return nil, fmt.Errorf("%w; the secret, read again, still holds this login: if it is being rotated, this passes", cause)
+	if *fresh != *refused {
+		conn, err := c.openAs(ctx, fresh)
+		if !mayBeRefused(err) {
+			return conn, err
+		}
+		cause = err
 	}
-	return c.openAs(ctx, fresh)
+	if !loginRefused(cause) {
+		return nil, cause
+	}
+	return c.openPending(ctx, now, fresh, cause)
+}
+
+// openPending tries the login of a rotation that is under way. The database has
+// it before it is the secret's own. One that a rotation has left behind is refused.
+func (c *Connector) openPending(ctx context.Context, now time.Time, refused *login, cause error) (*pgx.Conn, error) {
+	if pending, err := c.secret.pending(ctx); err == nil && *pending != *refused {
+		if conn, err := c.openAs(ctx, pending); err == nil {
+			c.secret.keep(pending, now)
+			return conn, nil
+		}
+	}
+	return nil, fmt.Errorf("%w; the secret, read again, still holds this login: if it is being rotated, this passes", cause)
 }
 
 func (c *Connector) openAs(ctx context.Context, login *login) (*pgx.Conn, error) {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"syscall"
@@ -50,9 +51,13 @@ func address(host string, port uint16) string { return net.JoinHostPort(host, fm
 // loginRefused tells an authentication that failed. Proxies report it with
 // 28000, as PostgreSQL does a missing entry of pg_hba.conf.
 func loginRefused(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (pg.Code == "28P01" || pg.Code == "28000")
+	state := sqlState(err)
+	return state == "28P01" || state == "28000"
 }
+
+// mayBeRefused also takes what older poolers say: a violation of the protocol,
+// whatever is wrong with a login.
+func mayBeRefused(err error) bool { return loginRefused(err) || sqlState(err) == "08P01" }
 
 func connectAdvice(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -63,6 +68,8 @@ func connectAdvice(err error) string {
 		return "check the host name, and that the function's VPC resolves it"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "check the port, and that the database runs"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was ended before the login: check that the database runs, and what is before it"
 	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 		return "check that the database's security group lets the function's in at this port, " +
 			"and that the function's subnets reach it; a paused database takes longer (DATABASE_CONNECT_TIMEOUT)"

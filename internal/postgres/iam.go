@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/rds/auth"
@@ -22,8 +23,24 @@ func RDSSigner(sdk aws.Config) (Signer, error) {
 		return nil, errors.New("DATABASE_IAM_AUTH is true, but no Region is set: set AWS_REGION to the database's")
 	}
 	return func(ctx context.Context, endpoint, user string) (string, error) {
-		return auth.BuildAuthToken(ctx, endpoint, sdk.Region, user, sdk.Credentials)
+		return auth.BuildAuthToken(ctx, endpoint, sdk.Region, user, unexpired{sdk.Credentials})
 	}, nil
+}
+
+// unexpired refuses credentials that have expired: a token that they sign is
+// refused without saying why.
+type unexpired struct{ aws.CredentialsProvider }
+
+// Retrieve returns credentials that are good, or an error.
+func (u unexpired) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	if u.CredentialsProvider == nil {
+		return aws.Credentials{}, errors.New("there are none")
+	}
+	found, err := u.CredentialsProvider.Retrieve(ctx)
+	if err == nil && found.Expired() {
+		err = fmt.Errorf("they expired at %s", found.Expires.UTC().Format(time.RFC3339))
+	}
+	return found, err
 }
 
 // iamAdvice is for a login that was refused twice.

@@ -202,6 +202,55 @@ func TestATokenIsAsRDSWantsIt(t *testing.T) {
 	})
 }
 
+// Those of a role are renewed while a sandbox lives.
+func TestATokenIsSignedWithCredentialsThatAreGood(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		signer, err := RDSSigner(aws.Config{Region: "eu-west-1", Credentials: aws.NewCredentialsCache(
+			aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				made++
+				return aws.Credentials{
+					AccessKeyID: fmt.Sprintf("AKID%d", made), SecretAccessKey: "SECRET",
+					CanExpire: true, Expires: time.Now().Add(10 * time.Minute),
+				}, nil
+			}))})
+		require.NoError(t, err)
+
+		for signed, expected := range []string{"AKID1", "AKID1", "AKID2"} {
+			token, err := signer(t.Context(), "db:5432", "relay")
+			require.NoError(t, err)
+			require.Contains(t, token, "X-Amz-Credential="+expected+"%2F", "token %d", signed+1)
+			<-time.After(6 * time.Minute)
+		}
+	})
+}
+
+func TestSaysThatCredentialsForATokenHaveExpired(t *testing.T) {
+	t.Parallel()
+
+	i := newIAM(t)
+	for problem, provider := range map[string]aws.CredentialsProvider{
+		"they expired at 2026-11-30T12:00:00Z": aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{
+				AccessKeyID: "AKID", SecretAccessKey: "hunter2", SessionToken: "hunter2",
+				CanExpire: true, Expires: time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC),
+			}, nil
+		}),
+		"there are none": nil,
+	} {
+		var err error
+		i.settings.Sign, err = RDSSigner(aws.Config{Region: "eu-west-1", Credentials: provider})
+		require.NoError(t, err)
+
+		err = connectFailure(t, i.settings, nil)
+
+		require.ErrorContains(t, err, problem)
+		require.ErrorContains(t, err, "check the credentials of the function's role")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
 func TestWantsARegionForTokens(t *testing.T) {
 	t.Parallel()
 

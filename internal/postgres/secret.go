@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/smithy-go"
 )
@@ -25,8 +27,20 @@ const (
 	// secretTTL is how long a login is used before the secret is read again.
 	// A rotation in between is noticed by the refused login.
 	secretTTL = 5 * time.Minute
+	// secretPause is how long a login that is older is used before the next
+	// attempt, where Secrets Manager could not be reached.
+	secretPause = 30 * time.Second
 	// secretTimeout limits the call with its retries.
 	secretTimeout = 10 * time.Second
+	// spareTimeout limits a call that there is something to go on without.
+	spareTimeout = 3 * time.Second
+)
+
+// The versions of a secret that is being rotated: the one in force, and the one
+// that the database may have got already.
+const (
+	currentStage = "AWSCURRENT"
+	pendingStage = "AWSPENDING"
 )
 
 // login is what a secret holds. Host, port and database may be missing.
@@ -43,29 +57,68 @@ type secret struct {
 
 	mu   sync.Mutex // also held while the secret is fetched, so that this happens once
 	last *login
-	at   time.Time // when last was fetched
+	at   time.Time     // when last was fetched, or failed to be
+	life time.Duration // how long last is used after that
 }
 
 // read returns the login that was fetched last, unless it is too old or it is
-// the one that was refused.
+// the one that was refused. One that is too old is used on while Secrets Manager
+// cannot be reached: it is likely to be good, and what is wrong with it the
+// database will say. A definite answer, such as a permission that was taken
+// away, is an error at once, as it is in a new sandbox.
 func (s *secret) read(ctx context.Context, now time.Time, refused *login) (*login, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last != nil && s.last != refused && now.Sub(s.at) < secretTTL {
+	usable := s.last != nil && s.last != refused
+	if usable && s.young(now) {
 		return s.last, nil
 	}
-	fetched, err := s.fetch(ctx)
-	if err != nil {
-		return nil, err
+	limit := secretTimeout
+	if usable {
+		limit = spareTimeout
 	}
-	s.last, s.at = fetched, now
-	return fetched, nil
+	fetched, err := s.fetch(ctx, currentStage, limit)
+	if err == nil {
+		s.set(fetched, now, secretTTL)
+		return fetched, nil
+	}
+	if usable && is[*outageError](err) && ctx.Err() == nil {
+		s.set(s.last, now, secretPause)
+		return s.last, nil
+	}
+	return nil, err
 }
 
-func (s *secret) fetch(ctx context.Context) (*login, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, fmt.Errorf("no answer within %s", secretTimeout))
+// young tells whether the last login needs no other yet. A clock that was set
+// back says nothing about its age.
+func (s *secret) young(now time.Time) bool {
+	age := now.Sub(s.at)
+	return age >= 0 && age < s.life
+}
+
+// set takes the wall clock's time alone: the monotonic clock stands still while
+// a sandbox is frozen.
+func (s *secret) set(l *login, now time.Time, life time.Duration) {
+	s.last, s.at, s.life = l, now.Round(0), life
+}
+
+// pending returns the login of a rotation that is under way, or an error.
+func (s *secret) pending(ctx context.Context) (*login, error) {
+	return s.fetch(ctx, pendingStage, spareTimeout)
+}
+
+// keep makes a login that was accepted the last one.
+func (s *secret) keep(l *login, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(l, now, secretTTL)
+}
+
+func (s *secret) fetch(ctx context.Context, stage string, limit time.Duration) (*login, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
-	output, err := s.manager.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &s.arn})
+	input := &secretsmanager.GetSecretValueInput{SecretId: &s.arn, VersionStage: &stage}
+	output, err := s.manager.GetSecretValue(ctx, input, retryAlways)
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -75,6 +128,22 @@ func (s *secret) fetch(ctx context.Context) (*login, error) {
 	return s.parse(*output.SecretString)
 }
 
+// retryAlways does without the client's budget for retries. Calls are few, and one
+// that a long outage has used up would leave the next run worse off than a new
+// sandbox.
+func retryAlways(options *secretsmanager.Options) {
+	attempts := options.Retryer.MaxAttempts()
+	options.Retryer = retry.NewStandard(func(standard *retry.StandardOptions) {
+		standard.MaxAttempts = attempts
+		standard.RateLimiter = ratelimit.None
+	})
+}
+
+// outageError is that Secrets Manager gave no answer about the secret. It passes.
+type outageError struct{ error }
+
+func (e *outageError) Unwrap() error { return e.error }
+
 // errorf names the secret. What it holds must not be among the arguments.
 func (s *secret) errorf(format string, args ...any) error {
 	return fmt.Errorf("secret %s "+format, append([]any{s.arn}, args...)...)
@@ -83,16 +152,20 @@ func (s *secret) errorf(format string, args ...any) error {
 // explain says what an operator can do about a failed call.
 func (s *secret) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		return s.errorf("cannot be read from AWS Secrets Manager: %w (%w); check that the function's subnets have a route to it: "+
-			"an interface endpoint for secretsmanager, or a NAT gateway", context.Cause(ctx), err)
+		return &outageError{s.errorf("cannot be read from AWS Secrets Manager: %w (%w); check that the function's subnets have a route to it: "+
+			"an interface endpoint for secretsmanager, or a NAT gateway", context.Cause(ctx), err)}
 	}
-	advice := "check the network and the role's credentials"
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		advice = secretAdvice(api.ErrorCode())
+	api, answered := errors.AsType[smithy.APIError](err)
+	if !answered {
+		return &outageError{s.errorf("cannot be read from AWS Secrets Manager: %w; check the network and the role's credentials", err)}
 	}
-	return s.errorf("cannot be read from AWS Secrets Manager: %w; %s", err, advice)
+	if advice := secretAdvice(api.ErrorCode()); advice != "" {
+		return s.errorf("cannot be read from AWS Secrets Manager: %w; %s", err, advice)
+	}
+	return &outageError{s.errorf("cannot be read from AWS Secrets Manager: %w; this may pass", err)}
 }
 
+// secretAdvice is for answers that are about the secret; empty: it is none.
 func secretAdvice(code string) string {
 	switch code {
 	case "AccessDeniedException":
@@ -104,7 +177,7 @@ func secretAdvice(code string) string {
 	case "InvalidRequestException":
 		return "check that it is not marked for deletion"
 	}
-	return "this may pass"
+	return ""
 }
 
 // parse takes the shapes that RDS, CDK and people give a secret.
@@ -141,7 +214,7 @@ type secretFields struct {
 func (f *secretFields) text(name string) string {
 	var value *string
 	if raw, ok := f.fields[name]; ok && json.Unmarshal(raw, &value) != nil {
-		f.problems = append(f.problems, "has a "+name+" that is no text")
+		f.problems = append(f.problems, "has no text as "+name)
 	}
 	if value == nil {
 		return ""
@@ -167,9 +240,20 @@ func (f *secretFields) check(l login) {
 		f.problems = append(f.problems, "has an engine other than postgres")
 	}
 	if l.user == "" {
-		f.problems = append(f.problems, "has no username")
+		f.problems = append(f.problems, "has no username"+f.misnamed("user", "Username", "USERNAME", "login"))
 	}
 	if l.password == "" {
-		f.problems = append(f.problems, "has no password")
+		f.problems = append(f.problems, "has no password"+f.misnamed("pass", "Password", "PASSWORD", "pwd"))
 	}
+}
+
+// misnamed tells a member that may be meant. Only these names are shown: any other
+// may be a value that got there by mistake.
+func (f *secretFields) misnamed(names ...string) string {
+	for _, name := range names {
+		if _, ok := f.fields[name]; ok {
+			return ", which " + name + " would have to be called"
+		}
+	}
+	return ""
 }

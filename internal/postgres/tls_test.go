@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,9 +9,12 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,30 +114,119 @@ func TestTheDriversVariablesDoNotWeakenTLS(t *testing.T) {
 	require.False(t, connector.config.TLSConfig.InsecureSkipVerify)
 }
 
-func TestTheRootsAreThoseOfRDS(t *testing.T) {
+// Not parallel: it changes the environment.
+func TestAServiceFileDoesNotWeakenTLS(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "services")
+	require.NoError(t, os.WriteFile(file, []byte("[app]\nhost=db\nsslmode=disable\n"), 0o600))
+	t.Setenv("PGSERVICEFILE", file)
+	t.Setenv("PGSERVICE", "app")
+
+	connector, err := NewConnector(Settings{}, nil)
+
+	require.NoError(t, err)
+	require.Equal(t, "db", connector.config.Host)
+	require.Equal(t, "db", connector.config.TLSConfig.ServerName)
+	require.False(t, connector.config.TLSConfig.InsecureSkipVerify)
+	require.True(t, connector.config.TLSConfig.RootCAs.Equal(roots()))
+}
+
+// Not parallel: it changes the environment.
+func TestAFileOfRootsByVariableReplacesAllOthers(t *testing.T) {
+	ca := newAuthority(t, "Own CA")
+	t.Setenv("PGSSLROOTCERT", ca.bundle(t))
+	expected := x509.NewCertPool()
+	expected.AddCert(ca.certificate)
+
+	connector, err := NewConnector(Settings{URL: "host=db"}, nil)
+
+	require.NoError(t, err)
+	require.True(t, connector.config.TLSConfig.RootCAs.Equal(expected))
+}
+
+// As in libpq, no mode makes less of it than verify-full.
+func TestTheSystemsRootsAloneVerifyInFull(t *testing.T) {
 	t.Parallel()
 
-	seen := map[string]bool{}
-	asOf := time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)
-	for rest := rootsPEM; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		root, err := x509.ParseCertificate(block.Bytes)
-		require.NoError(t, err)
-		name := root.Subject.CommonName
-		require.Regexp(t, `^Amazon RDS [a-z]+-[a-z]+-\d Root CA (RSA2048|RSA4096|ECC384) G1$`, name)
-		require.True(t, root.IsCA, name)
-		require.NoError(t, root.CheckSignatureFrom(root), name)
-		require.False(t, seen[name], "%s twice", name)
-		seen[name] = true
-		_, err = root.Verify(x509.VerifyOptions{Roots: roots(), CurrentTime: asOf})
-		require.NoError(t, err, name)
-		require.Contains(t, string(rootsPEM), fmt.Sprintf("# %s, until %s\n", name, root.NotAfter.Format(time.DateOnly)))
+	system, err := x509.SystemCertPool()
+	require.NoError(t, err)
+	for _, mode := range append([]string{""}, sslModes...) {
+		connector, err := NewConnector(Settings{URL: "host=db sslrootcert=system", SSLMode: mode}, nil)
+
+		require.NoError(t, err, mode)
+		require.True(t, connector.config.TLSConfig.RootCAs.Equal(system), mode)
+		require.False(t, connector.config.TLSConfig.RootCAs.Equal(roots()), mode)
+		require.False(t, connector.config.TLSConfig.InsecureSkipVerify, mode)
+		require.Equal(t, "db", connector.config.TLSConfig.ServerName, mode)
 	}
-	require.Len(t, seen, 81, "three in each of 27 regions")
-	require.Equal(t, 81, strings.Count(string(rootsPEM), "BEGIN CERTIFICATE"))
+}
+
+// Neither user nor password is sent in the clear, whatever the other end says: a
+// server or a pooler without TLS, one that reports an error instead, or somebody
+// in between who promises TLS and goes on without.
+func TestSendsNothingInTheClear(t *testing.T) {
+	t.Parallel()
+
+	const sslRequest = "\x00\x00\x00\x08\x04\xd2\x16\x2f"
+	login := `{"username":"relay_user","password":"hunter2","dbname":"app","host":"localhost","port":%d}`
+	token := func(context.Context, string, string) (string, error) { return "hunter2", nil }
+	for reply, answer := range map[string]string{
+		"No": "N", "Error": "E\x00\x00\x00\x08SFATAL", "AskForThePassword": "R\x00\x00\x00\x08\x00\x00\x00\x03", "Nothing": "",
+		"YesAndPlaintext": "SR\x00\x00\x00\x08\x00\x00\x00\x03",
+	} {
+		for way, connect := range map[string]func(port int, mode string) (Settings, SecretsManager){
+			"ByURL": func(port int, mode string) (Settings, SecretsManager) {
+				return Settings{URL: fmt.Sprintf("postgres://relay_user:hunter2@localhost:%d/app?sslmode=%s", port, mode)}, nil
+			},
+			"BySecret": func(port int, mode string) (Settings, SecretsManager) {
+				return Settings{SecretARN: secretARN, SSLMode: mode}, holding(fmt.Sprintf(login, port))
+			},
+			"ByToken": func(port int, mode string) (Settings, SecretsManager) {
+				return Settings{URL: fmt.Sprintf("host=localhost port=%d user=relay_user", port), SSLMode: mode, Sign: token}, nil
+			},
+		} {
+			for _, mode := range []string{"verify-full", "verify-ca", "require"} {
+				t.Run(reply+way+mode, func(t *testing.T) {
+					t.Parallel()
+
+					port, heard := overhear(t, answer)
+					settings, secrets := connect(port, mode)
+					_ = connectFailure(t, settings, secrets)
+
+					sent := string(<-heard)
+					require.True(t, strings.HasPrefix(sent, sslRequest), "%q", sent)
+					require.NotContains(t, sent, "relay_user")
+					require.NotContains(t, sent, "hunter2")
+					if answer == "" || answer[0] != 'S' {
+						require.Equal(t, sslRequest, sent)
+					}
+				})
+			}
+		}
+	}
+}
+
+// overhear answers the first connection and tells what came in until its end.
+// There is no second.
+func overhear(t *testing.T, answer string) (port int, heard <-chan []byte) {
+	t.Helper()
+	listener, all := listen(t), make(chan []byte, 1)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		_ = listener.Close()
+		request := make([]byte, 8)
+		_, _ = io.ReadFull(conn, request)
+		_, _ = conn.Write([]byte(answer))
+		if answer == "" {
+			_ = conn.Close()
+		}
+		rest, _ := io.ReadAll(conn)
+		all <- slices.Concat(request, rest)
+	}()
+	return listener.Addr().(*net.TCPAddr).Port, all
 }
 
 // authority is a certificate authority of a test.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/relaytest"
 )

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/lambdatest"
 	"outboxrelay/internal/relaytest"

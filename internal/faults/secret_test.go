@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	"outboxrelay/internal/relaytest"
 	"outboxrelay/internal/secretstest"
 )
@@ -54,7 +55,24 @@ var secretFaults = []fault{
 		},
 	},
 	{
-		name:    "a rotation stops half way: the database has the new password, the secret has not",
+		name: "a rotation is under way: the database has the password of the secret's pending version",
+		how:  "a version of the secret at AWSPENDING, ALTER ROLE ... PASSWORD, a run of a warm sandbox and one of a new one; then AWSCURRENT",
+		play: func(t *testing.T, f *trial) {
+			secrets := f.secrets(t)
+			relay := f.warm(t, relaytest.BySecret(secrets.URL()))
+			secrets.SetPending(relaytest.SecretARN, f.Secret(t, f.Login.Name, "another one"))
+			f.DB.Exec(t, "ALTER ROLE "+f.Login.Name+" PASSWORD 'another one'")
+			for _, sandbox := range []sandbox{relay, f.start(t, relaytest.BySecret(secrets.URL()))} {
+				f.Insert(t, 20)
+				sandbox.run(t)
+				require.Zero(t, f.Pending(t))
+			}
+			secrets.Promote(relaytest.SecretARN)
+			f.deliversAtOnce(t, relay)
+		},
+	},
+	{
+		name:    "a rotation stops half way: the database has a password that the secret has not",
 		how:     "ALTER ROLE ... PASSWORD, a run of a warm sandbox, then the new version of the secret",
 		reports: "still holds this login",
 		play: func(t *testing.T, f *trial) {

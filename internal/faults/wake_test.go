@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	"outboxrelay/internal/eventbridgetest"
 	"outboxrelay/internal/postgrestest"
 	"outboxrelay/internal/relaytest"

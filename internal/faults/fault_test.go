@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // fault is a way in which things go wrong, and what is promised of it.
@@ -16,9 +18,10 @@ type fault struct {
 
 	// reports is what the errors of runs say; empty: no run fails.
 	reports string
-	// twice is how many events may be accepted twice: more than none only where the
-	// fate of a request or of a commit cannot be known.
-	twice int
+	// twice is how many events are accepted twice: more than none only where their
+	// acceptance is not, or cannot be, recorded. upTo is in its place where chance has
+	// a say.
+	twice, upTo int
 	// kills says that runs end without an answer.
 	kills bool
 }
@@ -77,6 +80,7 @@ func (f fault) try(t *testing.T) result {
 	trial := newTrial(t)
 	f.play(t, trial)
 	trial.RequireDelivered(t)
+	require.Zero(t, trial.DB.QueryInt(t, "SELECT count(*) FROM outbox_failed"), "an event was given up")
 	trial.requireReports(t, f)
 	return trial.result(t, f)
 }

@@ -20,10 +20,10 @@ var freezeFaults = []fault{
 		play: func(t *testing.T, f *trial) { f.frozenUntilAnswered(t, nil) },
 	},
 	{
-		name:  "the sandbox is frozen for longer than a request may take",
-		how:   "SIGSTOP once the bus has accepted 20 events, for the second until it has answered; PUT_EVENTS_TIMEOUT is 500 ms",
-		twice: 20, // both the answer and the end of the time limit are there at once
-		play:  func(t *testing.T, f *trial) { f.frozenUntilAnswered(t, hurried) },
+		name: "the sandbox is frozen for longer than a request may take",
+		how:  "SIGSTOP once the bus has accepted 20 events, for the second until it has answered; PUT_EVENTS_TIMEOUT is 500 ms",
+		upTo: 20, // both the answer and the end of the time limit are there at once
+		play: func(t *testing.T, f *trial) { f.frozenUntilAnswered(t, hurried) },
 	},
 	{
 		name:  "the sandbox is frozen while a batch is at the bus, and the server gives the rows to another",

@@ -101,7 +101,18 @@ var (
 // is reset.
 func (p *proxy) gate(t *testing.T, in string, at place) *gate {
 	t.Helper()
-	g := &gate{reached: make(chan struct{}), in: in, at: at, known: map[string]int{}}
+	return p.put(t, &gate{in: in, at: at})
+}
+
+// gateEvery is a gate that holds every connection once one has come to the place.
+func (p *proxy) gateEvery(t *testing.T, in string, at place) *gate {
+	t.Helper()
+	return p.put(t, &gate{in: in, at: at, every: true})
+}
+
+func (p *proxy) put(t *testing.T, g *gate) *gate {
+	t.Helper()
+	g.reached, g.known = make(chan struct{}), map[string]int{}
 	key := gateKeys.Add(1)
 	gates.Store(key, g)
 	for _, each := range []string{requests, replies} {
@@ -112,14 +123,6 @@ func (p *proxy) gate(t *testing.T, in string, at place) *gate {
 		g.cut()
 		gates.Delete(key)
 	})
-	return g
-}
-
-// gateEvery is a gate that holds every connection once one has come to the place.
-func (p *proxy) gateEvery(t *testing.T, in string, at place) *gate {
-	t.Helper()
-	g := p.gate(t, in, at)
-	g.every = true
 	return g
 }
 

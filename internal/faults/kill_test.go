@@ -74,14 +74,14 @@ var killFaults = []fault{
 		name:  "the sandbox is killed at any moment",
 		how:   "SIGKILL at 40 random moments; 80 events for each, 2 workers with batches of 20, answers of the bus take 20 to 80 ms",
 		kills: true,
-		twice: 40 * 2 * 20, // what the workers had in hand at each kill
+		upTo:  40 * 2 * 20, // what the workers had in hand at each kill
 		play:  func(t *testing.T, f *trial) { f.killedAtAnyMoment(t, 40, 80) },
 	},
 	{
 		name:  "one of two relays that are at work is killed",
 		how:   "SIGKILL of one of two sandboxes once the bus has accepted 100 events of 500; a worker and batches of 20 each, answers take 100 ms",
 		kills: true,
-		twice: 20, // what the worker had in hand
+		upTo:  20, // what the worker had in hand
 		play: func(t *testing.T, f *trial) {
 			f.Insert(t, 500)
 			f.Bus.Always(eventbridgetest.Latency(slow / 10))

@@ -179,7 +179,11 @@ func (f *trial) result(t *testing.T, fault fault) result {
 			twice++
 		}
 	}
-	require.LessOrEqual(t, twice, fault.twice, "events were accepted twice")
+	if fault.upTo > 0 {
+		require.LessOrEqual(t, twice, fault.upTo, "events were accepted twice")
+	} else {
+		require.Equal(t, fault.twice, twice, "so many events were to be accepted twice")
+	}
 	return result{recovered: max(0, f.delivered.Sub(f.over)), runs: len(f.responses), failed: len(f.errors()), twice: twice}
 }
 

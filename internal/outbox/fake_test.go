@@ -32,6 +32,7 @@ type fakeStore struct {
 	// Hooks; nil: all goes well.
 	connect func(attempt int) error
 	claim   func(claim outbox.Claim) error
+	claimBy func(session int) error                  // the number of the session, from 1
 	settle  func(settlement outbox.Settlement) error // committed if nil
 	record  func(settlement outbox.Settlement) error
 	// unreadable rows make a claim fail that wants their text.
@@ -134,11 +135,12 @@ func (s *fakeStore) Connect(context.Context) (outbox.Session, error) {
 	}
 	s.open++
 	s.mostOpen = max(s.mostOpen, s.open)
-	return &fakeSession{store: s}, nil
+	return &fakeSession{store: s, number: s.connects}, nil
 }
 
 type fakeSession struct {
 	store   *fakeStore
+	number  int
 	broken  bool
 	ended   bool      // by the server
 	claimed time.Time // when it last locked rows
@@ -180,6 +182,11 @@ func (f *fakeSession) Claim(_ context.Context, claim outbox.Claim) (outbox.Batch
 
 func (f *fakeSession) claim(s *fakeStore, claim outbox.Claim) (outbox.Batch, error) {
 	s.claims = append(s.claims, claim)
+	if s.claimBy != nil {
+		if err := s.claimBy(f.number); err != nil {
+			return outbox.Batch{}, f.fail(err)
+		}
+	}
 	if s.claim != nil {
 		if err := s.claim(claim); err != nil {
 			return outbox.Batch{}, f.fail(err)

@@ -27,7 +27,7 @@ func (w *worker) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.session, w.connected = session, true
+	w.session = session
 	return nil
 }
 

@@ -120,7 +120,9 @@ func (r *run) startWorker(ctx context.Context) {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.working--
+		if !worker.gone {
+			r.working--
+		}
 	})
 }
 
@@ -129,6 +131,19 @@ func (r *run) enough() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.most = r.working - 1
+}
+
+// spares lets a worker go where others go on, and reports whether it may. Of several
+// that ask at once the last may not.
+func (r *run) spares(w *worker) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.working == 1 {
+		return false
+	}
+	r.working--
+	w.gone = true
+	return true
 }
 
 // works notes that the run is of use.

@@ -214,3 +214,53 @@ func TestRelaySucceedsWhenOnlyItsLastPollFails(t *testing.T) {
 		})
 	}
 }
+
+// A pooler has a connection for one session, and takes it from the others after
+// they have had it once or never.
+func TestRelayGoesOnWithTheWorkersThatAConnectionIsLeftFor(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]int{"OthersNeverHaveOne": 0, "OthersHadOne": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, publisher := newStore(events(20_000, 1, "b")...), newPublisher()
+				publisher.latency = func() time.Duration { return 200 * time.Millisecond }
+				claims := map[int]int{}
+				store.claimBy = func(session int) error {
+					if claims[session]++; session > 1 && (session > 4 || claims[session] > before) {
+						return fmt.Errorf("waited for a connection: %w", errConnection)
+					}
+					return nil
+				}
+				config := config()
+				config.Workers = 4
+
+				report, err := drain(t, store, publisher, config, 5*time.Minute)
+
+				require.NoError(t, err)
+				require.Equal(t, 20_000, report.Published)
+				require.Empty(t, publisher.acceptedAgain())
+				require.Greater(t, store.connects, 1, "the test has not denied a connection")
+			})
+		})
+	}
+}
+
+func TestRelayFailsWhenNoWorkerHasAConnectionLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, publisher := newStore(events(20_000, 1, "b")...), newPublisher()
+		publisher.latency = func() time.Duration { return 200 * time.Millisecond }
+		began := time.Now()
+		store.claimBy = func(int) error {
+			if time.Since(began) > 2*time.Second {
+				return errConnection
+			}
+			return nil
+		}
+		config := config()
+		config.Workers = 4
+		_, err := drain(t, store, publisher, config, 5*time.Minute)
+		require.ErrorIs(t, err, errConnection)
+	})
+}

@@ -25,11 +25,12 @@ type worker struct {
 	blind   bool    // the next claim is not to read the row's text
 	nothing bool    // is what the last claim found
 
-	extra     bool      // not the first worker of the run
-	connected bool      // it has had a session
-	failures  int       // of the session, in a row
-	failing   time.Time // since when
-	err       error     // the last of them; nil while the session works
+	extra    bool      // not the first worker of the run
+	served   bool      // a claim of its was answered
+	gone     bool      // it was spared, and does not count any more
+	failures int       // of the session, in a row
+	failing  time.Time // since when
+	err      error     // the last of them; nil while the session works
 }
 
 // batch is a claimed batch and how it was asked for.
@@ -70,7 +71,7 @@ func (w *worker) drain(ctx context.Context) error {
 			return nil
 		case err != nil:
 			if err := w.lost(ctx, err); err != nil {
-				return err
+				return w.givesUp(ctx, err)
 			}
 		case len(batch.Events) > 0:
 			if err := w.handle(ctx, batch); err != nil {
@@ -82,7 +83,21 @@ func (w *worker) drain(ctx context.Context) error {
 		}
 	}
 	w.run.report.stopped(w.reason())
-	return w.unresolved()
+	if err := w.unresolved(); err != nil {
+		return w.givesUp(ctx, err)
+	}
+	return nil
+}
+
+// givesUp returns why the worker gives up, if that is an error of the run. It is none
+// where other workers go on, as behind a pooler that has a connection for one of them
+// only: what keeps the last of them from working is one.
+func (w *worker) givesUp(ctx context.Context, err error) error {
+	if errors.Is(err, ErrRefused) || !w.run.spares(w) {
+		return err
+	}
+	w.run.relay.log.WarnContext(ctx, "a worker gives up, others go on", "error", err)
+	return nil
 }
 
 // unresolved is why the session failed last, if it has not worked since. A single
@@ -125,8 +140,8 @@ func (w *worker) reason() Stopped {
 }
 
 // dispensable reports that others do the work, and that this worker could not
-// even connect: the database may have no place for it.
-func (w *worker) dispensable() bool { return w.extra && !w.connected }
+// even begin: the database, or a pooler before it, may have no place for it.
+func (w *worker) dispensable() bool { return w.extra && !w.served }
 
 // claim returns the batch that came with the last settling, or claims one.
 func (w *worker) claim(ctx context.Context) (*batch, error) {
@@ -197,7 +212,7 @@ func (w *worker) found(ctx context.Context, batch *batch, found Batch) {
 	batch.Batch, batch.claimed = found, now
 	w.run.floor.found(batch.scan, found.Events, batch.full(), now)
 	w.run.turn.found(batch.turn, found.Turn)
-	w.failures, w.err, w.blind, w.nothing = 0, nil, false, len(found.Events) == 0
+	w.served, w.failures, w.err, w.blind, w.nothing = true, 0, nil, false, len(found.Events) == 0
 	if w.nothing && !w.run.flight.any() {
 		w.run.works()
 	}

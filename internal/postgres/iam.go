@@ -73,7 +73,7 @@ func (c *Connector) checkIAM(mode string) error {
 }
 
 // openSigned tries once more with another token where the login is refused: RDS
-// does that now and then to a token that is good.
+// is reported to do that to a token that is good.
 func (c *Connector) openSigned(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := c.openByToken(ctx)
 	if !loginRefused(err) {

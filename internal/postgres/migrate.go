@@ -77,8 +77,10 @@ func (r *migrateRun) guarded(ctx context.Context) (err error) {
 		return err
 	}
 	defer link{conn: r.conn}.Close(context.WithoutCancel(ctx))
-	if err := errors.Join(r.noteBackend(ctx), r.noteBackend(ctx)); err != nil {
-		return err
+	for range 2 {
+		if err := r.noteBackend(ctx); err != nil {
+			return err
+		}
 	}
 	if r.guard, err = r.openGuard(ctx); err != nil {
 		return fmt.Errorf("wait for others who migrate: %w", err)

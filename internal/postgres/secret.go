@@ -96,7 +96,7 @@ func (s *secret) young(now time.Time) bool {
 	return age >= 0 && age < s.life
 }
 
-// set takes the wall clock's time alone: the monotonic clock stands still while
+// set takes the wall clock's time alone: the monotonic clock may stand still while
 // a sandbox is frozen.
 func (s *secret) set(l *login, now time.Time, life time.Duration) {
 	s.last, s.at, s.life = l, now.Round(0), life

@@ -9,7 +9,7 @@ import (
 // Insert writes good events.
 func (s *Scene) Insert(t *testing.T, n int) {
 	t.Helper()
-	s.DB.Exec(t, `
+	s.write(t, `
 		INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload)
 		SELECT 'order', 'o-' || n, 'OrderPlaced', jsonb_build_object('n', n)
 		FROM generate_series(1, $1) AS n`, n)
@@ -18,22 +18,32 @@ func (s *Scene) Insert(t *testing.T, n int) {
 // InsertOf writes good events of a type.
 func (s *Scene) InsertOf(t *testing.T, eventType string, n int) {
 	t.Helper()
-	s.DB.Exec(t, `INSERT INTO outbox (event_type, payload) SELECT $1, '{}' FROM generate_series(1, $2)`, eventType, n)
+	s.write(t, `INSERT INTO outbox (event_type, payload) SELECT $1, '{}' FROM generate_series(1, $2)`, eventType, n)
 }
 
 // InsertFor writes good events for a bus.
 func (s *Scene) InsertFor(t *testing.T, bus string, n int) {
 	t.Helper()
-	s.DB.Exec(t, `INSERT INTO outbox (event_type, topic, payload) SELECT 'Routed', $1, '{}' FROM generate_series(1, $2)`, bus, n)
+	s.write(t, `INSERT INTO outbox (event_type, topic, payload) SELECT 'Routed', $1, '{}' FROM generate_series(1, $2)`, bus, n)
 }
 
 // InsertLarge writes events with a payload of so many bytes each.
 func (s *Scene) InsertLarge(t *testing.T, n, bytes int) {
 	t.Helper()
-	s.DB.Exec(t, `
+	s.write(t, `
 		INSERT INTO outbox (event_type, payload)
 		SELECT 'Large', jsonb_build_object('filler', repeat('x', $2::int - 14))
 		FROM generate_series(1, $1)`, n, bytes)
+}
+
+// write notes what an INSERT has written, so that nothing of it can be missing.
+func (s *Scene) write(t *testing.T, insert string, args ...any) {
+	t.Helper()
+	ids := postgrestest.Scalar[[]string](t, s.DB,
+		"WITH written AS ("+insert+" RETURNING id) SELECT coalesce(array_agg(id::text), '{}') FROM written", args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written = append(s.written, ids...)
 }
 
 // Pending counts the pending events.

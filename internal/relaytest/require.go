@@ -1,9 +1,12 @@
 package relaytest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/postgrestest"
 )
 
 // RequireNoFalseMark holds at any time: what is marked was accepted.
@@ -16,11 +19,20 @@ func (s *Scene) RequireNoFalseMark(t *testing.T) {
 	}
 }
 
-// RequireDelivered says that all events are marked, and were accepted.
+// RequireDelivered says that nothing is pending, that what is marked was accepted, and
+// that each event that Insert and its like have written was accepted or is in the failed
+// table: a row that is gone is no excuse.
 func (s *Scene) RequireDelivered(t *testing.T) {
 	t.Helper()
 	require.Zero(t, s.Pending(t), "events are still pending")
 	s.RequireNoFalseMark(t)
+	failed := postgrestest.Scalar[[]string](t, s.DB, "SELECT coalesce(array_agg(id::text), '{}') FROM outbox_failed")
+	accepted := s.Bus.AcceptedIDs()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.written {
+		require.True(t, accepted[id] > 0 || slices.Contains(failed, id), "event %s was written and is lost", id)
+	}
 }
 
 // RequireOnce says that no event was accepted twice.

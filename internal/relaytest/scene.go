@@ -1,6 +1,7 @@
 package relaytest
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,9 @@ type Scene struct {
 	DB    *postgrestest.Database
 	Login postgrestest.Login
 	Bus   *eventbridgetest.Server
+
+	mu      sync.Mutex
+	written []string // ids of the events that the scene's own methods have written
 }
 
 // New makes a scene on the server that tests share.

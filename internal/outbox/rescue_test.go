@@ -227,7 +227,8 @@ func TestRelayGoesOnWithTheWorkersThatAConnectionIsLeftFor(t *testing.T) {
 				publisher.latency = func() time.Duration { return 200 * time.Millisecond }
 				claims := map[int]int{}
 				store.claimBy = func(session int) error {
-					if claims[session]++; session > 1 && (session > 4 || claims[session] > before) {
+					claims[session]++
+					if session > 1 && (session > 4 || claims[session] > before) {
 						return fmt.Errorf("waited for a connection: %w", errConnection)
 					}
 					return nil

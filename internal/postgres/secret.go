@@ -245,7 +245,22 @@ func (f *secretFields) check(l login) {
 	if l.password == "" {
 		f.problems = append(f.problems, "has no password"+f.misnamed("pass", "Password", "PASSWORD", "pwd"))
 	}
+	// These are shown in errors: what is not theirs, as a URL with a password, must not be there.
+	if strings.Contains(l.host, "@") {
+		f.problems = append(f.problems, "has a host with other things in it: expected its name alone, or its address")
+	}
+	if strings.Contains(l.database, "://") {
+		f.problems = append(f.problems, "has a URL as dbname: expected the database's name alone")
+	}
+	for name, value := range map[string]string{"username": l.user, "host": l.host, "dbname": l.database} {
+		if len(value) > shownMax {
+			f.problems = append(f.problems, fmt.Sprintf("has a %s of %d bytes: expected at most %d", name, len(value), shownMax))
+		}
+	}
 }
+
+// shownMax is as much as an error shows of a name, in bytes; a host has 253 at the most.
+const shownMax = 255
 
 // misnamed tells a member that may be meant. Only these names are shown: any other
 // may be a value that got there by mistake.

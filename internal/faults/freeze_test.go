@@ -69,9 +69,9 @@ var freezeFaults = []fault{
 		},
 	},
 	{
-		name:  "the sandbox is frozen with requests on the way, and another one publishes the events first",
-		how:   "SIGSTOP before the first request passes, the end of the session, a run of another sandbox; then the requests arrive",
-		upTo:  20, // the bus takes what arrives late, too
+		name: "the sandbox is frozen with requests on the way, and another one publishes the events first",
+		how:  "SIGSTOP before the first request passes, the end of the session, a run of another sandbox; then the requests arrive",
+		upTo: 20, // the bus takes what arrives late, too
 		play: func(t *testing.T, f *trial) {
 			f.Insert(t, 20)
 			gate := f.bus.gateEvery(t, requests, says("AWSEvents.PutEvents"))

@@ -46,24 +46,11 @@ var busLimitFaults = []fault{
 			relay.deliver(t)
 		},
 	},
-	{
-		name:    "one of two buses throttles everything",
-		how:     "every request for the bus of 10 of 20 events is throttled, for a run of 5 seconds",
-		reports: "everything was throttled",
-		play: func(t *testing.T, f *trial) {
-			f.around(t, relaytest.New(t, eventbridgetest.WithBuses("orders")))
-			f.InsertFor(t, "orders", 10)
-			f.Insert(t, 10)
-			f.Bus.When(forOrders(eventbridgetest.Throttle()))
-			relay := f.startWithin(t, 5*time.Second, brief)
-			relay.run(t)
-			require.Equal(t, 10, f.Published(t), "the other bus flows")
-			require.Equal(t, 10, f.Untouched(t))
-			f.Bus.Clear()
-			f.ends()
-			relay.deliver(t)
-		},
-	},
+	oneOfTwoBuses("one of two buses throttles everything", "every request for the bus of 10 of 20 events is throttled, for a run of 5 seconds",
+		"everything was throttled", eventbridgetest.Throttle(), func(t *testing.T, f *trial) sandbox {
+			t.Helper()
+			return f.startWithin(t, 5*time.Second, brief)
+		}),
 	{
 		name:    "a proxy answers in the place of the bus",
 		how:     "502 without an error code to every request of a run of 5 seconds",
@@ -97,18 +84,10 @@ var busLimitFaults = []fault{
 	},
 }
 
-// busResetsAt resets the connection to the bus that comes to a place.
+// busResetsAt resets the connection to the bus that comes to a place: the run gets over it.
 func (f *trial) busResetsAt(t *testing.T, stream string, place place) {
 	t.Helper()
-	f.Insert(t, 20)
-	gate := f.bus.gate(t, stream, place)
-	relay := f.start(t, nil)
-	run := relay.Begin(t)
-	gate.wait(t)
-	f.ends()
-	gate.cut()
-	relay.wait(t, run)
-	relay.deliver(t)
+	f.resetsAt(t, f.bus, stream, place)
 	require.Len(t, f.responses, 1)
 }
 

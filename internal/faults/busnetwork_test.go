@@ -14,16 +14,7 @@ var busNetworkFaults = []fault{
 		name:    "nothing answers at EventBridge's port",
 		how:     "the proxy is down for a whole run",
 		reports: "EventBridge at ",
-		play: func(t *testing.T, f *trial) {
-			f.Insert(t, 20)
-			relay := f.start(t, nil)
-			f.bus.down()
-			relay.run(t)
-			require.Equal(t, 20, f.Untouched(t))
-			f.bus.up(t)
-			f.ends()
-			relay.deliver(t)
-		},
+		play:    func(t *testing.T, f *trial) { f.downForARun(t, f.bus) },
 	},
 	elsewhere("a subnet has no route to EventBridge", "an address that swallows every packet, for a run; then one that answers",
 		"interface endpoint for events", func(t *testing.T) string { t.Helper(); return "http://" + relaytest.Blackhole(t) }),

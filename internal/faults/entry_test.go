@@ -71,10 +71,10 @@ func refusedEntries(name, how, code string) fault {
 // operatorFaults pass when somebody has acted; until then nothing is written to the
 // events, and other buses flow.
 var operatorFaults = []fault{
-	needsOperator("the function's role may not publish", "AccessDeniedException to every request for a run", "AccessDenied",
-		eventbridgetest.AccessDenied()),
-	needsOperator("the function's role may not publish some entries", "AccessDeniedException for the entries of a run", "AccessDenied",
-		eventbridgetest.FailEntries("AccessDeniedException", "not allowed", eventbridgetest.Bus("orders"))),
+	oneOfTwoBuses("the function's role may not publish", "AccessDeniedException to every request for a run", "AccessDenied",
+		eventbridgetest.AccessDenied(), started),
+	oneOfTwoBuses("the function's role may not publish some entries", "AccessDeniedException for the entries of a run", "AccessDenied",
+		eventbridgetest.FailEntries("AccessDeniedException", "not allowed", eventbridgetest.Bus("orders")), started),
 	{
 		name:    "the bus is deleted and made again",
 		how:     "the bus of 10 of 20 events does not exist for a run, of which PutEvents would say nothing",
@@ -94,24 +94,8 @@ var operatorFaults = []fault{
 			relay.deliver(t)
 		},
 	},
-	{
-		name:    "one of two buses is down",
-		how:     "503 to every request for the bus of 10 of 20 events, for a run",
-		reports: "ServiceUnavailable",
-		play: func(t *testing.T, f *trial) {
-			f.around(t, relaytest.New(t, eventbridgetest.WithBuses("orders")))
-			f.InsertFor(t, "orders", 10)
-			f.Insert(t, 10)
-			f.Bus.When(forOrders(eventbridgetest.Unavailable()))
-			relay := f.start(t, nil)
-			relay.run(t)
-			require.Equal(t, 10, f.Published(t), "the other bus flows")
-			require.Equal(t, 10, f.Untouched(t))
-			f.Bus.Clear()
-			f.ends()
-			relay.deliver(t)
-		},
-	},
+	oneOfTwoBuses("one of two buses is down", "503 to every request for the bus of 10 of 20 events, for a run", "ServiceUnavailable",
+		eventbridgetest.Unavailable(), started),
 }
 
 // forOrders are faults of the bus orders.
@@ -124,14 +108,21 @@ func forOrders(fault eventbridgetest.Fault) func(eventbridgetest.Request) eventb
 	}
 }
 
-// needsOperator is a fault of one bus of two.
-func needsOperator(name, how, reports string, fault eventbridgetest.Fault) fault {
+// started is a relay with the settings of every trial.
+func started(t *testing.T, f *trial) sandbox {
+	t.Helper()
+	return f.start(t, nil)
+}
+
+// oneOfTwoBuses is a fault of one bus of two: the other flows, and nothing is written
+// to the events that wait.
+func oneOfTwoBuses(name, how, reports string, fault eventbridgetest.Fault, start func(*testing.T, *trial) sandbox) fault {
 	return faultOf(name, how, reports, func(t *testing.T, f *trial) {
 		f.around(t, relaytest.New(t, eventbridgetest.WithBuses("orders")))
 		f.InsertFor(t, "orders", 10)
 		f.Insert(t, 10)
 		f.Bus.When(forOrders(fault))
-		relay := f.start(t, nil)
+		relay := start(t, f)
 		relay.run(t)
 		require.Equal(t, 10, f.Published(t), "the other bus flows")
 		require.Equal(t, 10, f.Untouched(t))

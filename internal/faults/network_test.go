@@ -35,25 +35,25 @@ var resetFaults = []fault{
 	{
 		name: "the connection is reset while a claim's rows are on the way",
 		how:  "reset before the first row passes",
-		play: func(t *testing.T, f *trial) { f.resetsAt(t, replies, says(anEvent)) },
+		play: func(t *testing.T, f *trial) { f.resetsAt(t, f.database, replies, says(anEvent)) },
 	},
 	{
 		name: "the connection is reset before a batch's commit arrives",
 		how:  "reset before COMMIT passes; the bus has accepted 20 events",
-		play: func(t *testing.T, f *trial) { f.resetsAt(t, requests, says(committing)) },
+		play: func(t *testing.T, f *trial) { f.resetsAt(t, f.database, requests, says(committing)) },
 	},
 	{
 		name: "the connection is reset after a batch's commit has arrived",
 		how:  "reset before the answer to COMMIT passes; the bus has accepted 20 events",
-		play: func(t *testing.T, f *trial) { f.resetsAt(t, replies, says(committing)) },
+		play: func(t *testing.T, f *trial) { f.resetsAt(t, f.database, replies, says(committing)) },
 	},
 }
 
-// resetsAt resets the connection that comes to a place.
-func (f *trial) resetsAt(t *testing.T, stream string, place place) {
+// resetsAt resets the connection by way of a proxy that comes to a place.
+func (f *trial) resetsAt(t *testing.T, by *proxy, stream string, place place) {
 	t.Helper()
 	f.Insert(t, 20)
-	gate := f.database.gate(t, stream, place)
+	gate := by.gate(t, stream, place)
 	relay := f.start(t, nil)
 	run := relay.Begin(t)
 	gate.wait(t)
@@ -215,21 +215,26 @@ func (f *trial) delivered200(t *testing.T) {
 	relay.deliver(t)
 }
 
+// downForARun is a proxy without a server behind it, for a run.
+func (f *trial) downForARun(t *testing.T, proxy *proxy) {
+	t.Helper()
+	f.Insert(t, 20)
+	relay := f.start(t, nil)
+	proxy.down()
+	relay.run(t)
+	require.Equal(t, 20, f.Untouched(t))
+	proxy.up(t)
+	f.ends()
+	relay.deliver(t)
+}
+
 // connectFaults keep a run from connecting.
 var connectFaults = []fault{
 	{
 		name:    "nothing answers at the database's port",
 		how:     "the proxy is down for a whole run",
 		reports: "check the port, and that the database runs",
-		play: func(t *testing.T, f *trial) {
-			f.Insert(t, 20)
-			relay := f.start(t, nil)
-			f.database.down()
-			relay.run(t)
-			f.database.up(t)
-			f.ends()
-			relay.deliver(t)
-		},
+		play:    func(t *testing.T, f *trial) { f.downForARun(t, f.database) },
 	},
 	{
 		name:    "a database that was paused takes longer to wake than the function waits",

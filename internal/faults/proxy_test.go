@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,6 +11,8 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"outboxrelay/internal/daemontest"
 )
 
 // proxy is Toxiproxy before a server.
@@ -28,8 +29,9 @@ func newProxy(t *testing.T, server string) *proxy {
 	t.Helper()
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	err := errors.New("no port was tried")
-	for range 20 {
-		p := &proxy{toxiproxy.NewProxy(api, t.Name(), freshPort(), server)}
+	for range 20 { // another test may take a port between the look and the use
+		address := fmt.Sprintf("127.0.0.1:%d", daemontest.FreePort(t.Context()))
+		p := &proxy{toxiproxy.NewProxy(api, t.Name(), address, server)}
 		if err = p.Start(); err == nil {
 			t.Cleanup(p.Stop)
 			return p
@@ -38,10 +40,6 @@ func newProxy(t *testing.T, server string) *proxy {
 	require.NoError(t, err)
 	return nil
 }
-
-// freshPort is below the ports that the system hands out to outgoing connections:
-// a proxy that was down finds it free again.
-func freshPort() string { return fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)) }
 
 // before returns a URL with the proxy in the server's place.
 func (p *proxy) before(t *testing.T, address string) string {

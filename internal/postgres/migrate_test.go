@@ -293,6 +293,40 @@ func TestManyMigratorsAtOnceDoEachStepOnce(t *testing.T) {
 	require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE NOT indisvalid"))
 }
 
+// Two outboxes of a stack are migrated at once, by the same user, and both find no
+// roles, which belong to the whole server.
+func TestTwoOutboxesMayBeMigratedAtOnceWhereThereAreNoRoles(t *testing.T) {
+	t.Parallel()
+
+	server := postgrestest.NewServer(t, postgrestest.Options{})
+	for range 20 {
+		db := postgrestest.New(t, postgrestest.On(server))
+		together(migration(t, db, "outbox"), migration(t, db, "billing"))
+
+		require.Equal(t, 5, db.QueryInt(t, "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'outbox\\_%'"))
+		for _, table := range []string{"outbox", "billing"} {
+			require.Equal(t, 1, db.QueryInt(t, "SELECT has_table_privilege('outbox_relay', '"+table+"_failed', 'INSERT')::int"), table)
+			require.Equal(t, 3, db.QueryInt(t, "SELECT max(version) FROM "+table+"_schema"), table)
+		}
+		require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE NOT indisvalid"))
+		db.Exec(t, "DROP OWNED BY outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin; "+
+			"DROP ROLE outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin")
+	}
+}
+
+// migration migrates the outbox of a name.
+func migration(t *testing.T, db *postgrestest.Database, table string) func() {
+	t.Helper()
+	connector, err := postgres.NewConnector(postgres.Settings{URL: db.URL()}, nil)
+	require.NoError(t, err)
+	config := postgres.MigrateConfig{Table: postgres.Table{Schema: "public", Name: table}}
+	return func() {
+		if _, err := postgres.NewMigrator(connector.Connect, config, slog.New(slog.DiscardHandler)).Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // waitForBuild waits until an index is being built.
 func (o *owned) waitForBuild(t *testing.T) {
 	t.Helper()

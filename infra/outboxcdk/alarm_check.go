@@ -26,7 +26,39 @@ func (c *checker) alarms(a Alarms) {
 	c.match("runbookUrl", a.RunbookURL, runbookURL, "a URL, https://..., of at most 500 characters")
 	c.unset("alarmEmail", a.Email != "" && a.TopicArn != "", "with alarmTopicArn: subscribe to that topic")
 	c.unset("alarmEncrypted", a.Encrypted && a.TopicArn != "", "with alarmTopicArn: that topic is as it is")
-	if a.Lag < time.Minute || a.Lag > 24*time.Hour {
-		c.report("alarmLag", "is %s: expected from 1m to 24h", config.Brief(a.Lag))
+}
+
+// leastLag and lagMax bound Alarms.Lag. The most leaves room for a relay that is
+// invoked once a day.
+const (
+	leastLag = time.Minute
+	lagMax   = 72 * time.Hour
+)
+
+// healthyLag is how long an event may wait for the next run while all is well.
+func healthyLag(r Relay, s settings) time.Duration {
+	if s.relay.PollInterval > 0 { // a run is always at work
+		return leastLag
+	}
+	return r.Every + jitter
+}
+
+// alarmLag is the default of Alarms.Lag: a single run may fail, or its event be tried again,
+// without an alarm.
+func (p Props) alarmLag() time.Duration {
+	return max(5*time.Minute, 2*healthyLag(p.Relay, p.settings))
+}
+
+// alarmLag refuses a threshold that would be crossed while all is well.
+func (c *checker) alarmLag(p Props, s settings, refused []string) {
+	lag := p.Alarms.Lag
+	if lag == 0 || !sound(refused, "RELAY_POLL_INTERVAL") {
+		return
+	}
+	if lag < leastLag || lag > lagMax {
+		c.report("alarmLag", "is %s: expected from %s to %s, or it unset", config.Brief(lag), config.Brief(leastLag), config.Brief(lagMax))
+	} else if least := healthyLag(p.Relay, s); lag < least {
+		c.report("alarmLag", "is %s: expected it unset, or at least %s, relayEvery and a minute: an event may wait so long while all is well",
+			config.Brief(lag), config.Brief(least))
 	}
 }

@@ -30,7 +30,7 @@ func withAlarms(change func(*outboxcdk.Props)) func(*testing.T) template {
 var (
 	heard = withAlarms(func(p *outboxcdk.Props) {
 		p.Alarms.Email, p.Alarms.Encrypted, p.Alarms.RunbookURL = "ops@example.com", true, "https://example.com/runbook"
-		p.Alarms.Lag = 90 * time.Second
+		p.Alarms.Lag = 150 * time.Second
 		p.Environment = map[string]string{"CLEANUP_RETENTION": "48h", "METRICS_NAMESPACE": "Shop", "PARTITION_INTERVAL": "day"}
 	})
 	given = withAlarms(func(p *outboxcdk.Props) {
@@ -144,7 +144,7 @@ func TestEachSectionNamesItsAlarms(t *testing.T) {
 }
 
 func TestThresholdsFollowTheSettings(t *testing.T) {
-	for name, want := range map[string]float64{"LagHigh": 90, "CleanupBehind": 3 * 24 * 3600, "FailedEvents": 0} {
+	for name, want := range map[string]float64{"LagHigh": 150, "CleanupBehind": 3 * 24 * 3600, "FailedEvents": 0} {
 		for _, alarm := range heard(t).resources("AWS::CloudWatch::Alarm") {
 			if construct(alarm.id) != name {
 				continue
@@ -236,4 +236,25 @@ func TestMissingDataIsBreachingForHeartbeatsAndForNothingElse(t *testing.T) {
 		}
 		require.Equal(t, expected, alarm.properties["TreatMissingData"], alarm.id)
 	}
+}
+
+// lagThreshold is that of a stack with another period of the relay.
+func lagThreshold(t *testing.T, change func(*outboxcdk.Props)) any {
+	t.Helper()
+	return withAlarms(change)(t).withPrefix(t, "AWS::CloudWatch::Alarm", "OutboxLagHigh").properties["Threshold"]
+}
+
+func TestTheThresholdOfTheLagFollowsFromHowOftenTheRelayRuns(t *testing.T) {
+	every := func(period time.Duration) func(*outboxcdk.Props) {
+		return func(p *outboxcdk.Props) { p.Relay.Every = period }
+	}
+	require.InDelta(t, 5*60, lagThreshold(t, every(time.Minute)), 0)
+	require.InDelta(t, 32*60, lagThreshold(t, every(15*time.Minute)), 0, "one run may fail")
+	require.InDelta(t, (48*60+2)*60, lagThreshold(t, every(24*time.Hour)), 0)
+	require.InDelta(t, 5*60, lagThreshold(t, func(p *outboxcdk.Props) {
+		p.Relay.Every, p.Environment["RELAY_POLL_INTERVAL"] = 13*time.Minute, "1s"
+	}), 0, "a run is always at work")
+	require.InDelta(t, 16*60, lagThreshold(t, func(p *outboxcdk.Props) {
+		p.Relay.Every, p.Alarms.Lag = 15*time.Minute, 16*time.Minute
+	}), 0, "given")
 }

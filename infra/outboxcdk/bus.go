@@ -76,6 +76,8 @@ func (c *checker) bus(b Bus) {
 	for _, topic := range b.Topics {
 		c.busName("topics", topic)
 	}
+	c.once("topics", b.Topics)
+	c.policy(b)
 	c.archive(b)
 }
 

@@ -145,7 +145,7 @@ func TestEachGraphHasATitleAUnitAndTheThresholdOfItsAlarm(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
-		"Lag": 90, "Failed events that wait for somebody": 1, "Retained rows": 3 * 24 * 3600, "Age of the oldest transaction": 3600,
+		"Lag": 150, "Failed events that wait for somebody": 1, "Retained rows": 3 * 24 * 3600, "Age of the oldest transaction": 3600,
 	}, limits)
 }
 

@@ -35,11 +35,14 @@ func (d Database) resourceID(function string) string {
 	return d.ResourceID
 }
 
+// hostMax is how long a name can be in the DNS.
+const hostMax = 253
+
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 func (c *checker) database(d Database) {
-	c.match("databaseHost", d.Host, hostName, "the name or IPv4 address of a host")
-	c.match("migrateHost", d.MigrateHost, hostName, "the name or IPv4 address of a host")
+	c.host("databaseHost", d.Host)
+	c.host("migrateHost", d.MigrateHost)
 	c.port("databasePort", d.Port)
 	c.port("migratePort", d.MigratePort)
 	c.functionKeys("Secrets", d.Secrets)
@@ -49,6 +52,14 @@ func (c *checker) database(d Database) {
 	} else {
 		c.secrets(d)
 	}
+}
+
+func (c *checker) host(setting, host string) {
+	if len(host) > hostMax && !isToken(host) {
+		c.report(setting, "has %d characters: expected the name of a host, which has at most %d", len(host), hostMax)
+		return
+	}
+	c.match(setting, host, hostName, "the name or IPv4 address of a host")
 }
 
 func (c *checker) port(setting string, port int) {

@@ -25,7 +25,6 @@ func NewProps() Props {
 		Environment:      map[string]string{},
 		Scheduled:        true,
 		LogRetentionDays: 30,
-		Alarms:           Alarms{Lag: 5 * time.Minute},
 	}
 }
 
@@ -45,6 +44,9 @@ func (p Props) complete(scope constructs.Construct) (Props, error) {
 	p.settings, _ = p.read() // Validate has read them
 	if p.Relay.Timeout == 0 {
 		p.Relay.Timeout = p.relayTimeout()
+	}
+	if p.Alarms.Lag == 0 {
+		p.Alarms.Lag = p.alarmLag()
 	}
 	if p.BinaryDir == "" {
 		dir, err := Build(context.Background(), p.Architecture)

@@ -2,7 +2,6 @@ package outboxcdk
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/aws/jsii-runtime-go"
@@ -88,14 +87,3 @@ var owned = map[string]string{
 // Instead returns the setting, or several in the words of an error, that stands
 // for a key of the functions' environment; empty: the key is set as it is.
 func Instead(key string) string { return owned[key] }
-
-func (c *checker) environment(environment map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(environment)) {
-		if setting := Instead(key); setting != "" {
-			c.report(key, "is set: expected %s instead", setting)
-		}
-	}
-	if environment["EVENT_ENDPOINT_ID"] != "" {
-		c.report("EVENT_ENDPOINT_ID", "is set: a global endpoint takes permissions in two Regions, which are not made here")
-	}
-}

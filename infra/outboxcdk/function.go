@@ -84,7 +84,7 @@ func (r *OutboxRelay) newRole(name string, logs awslogs.ILogGroup) awsiam.Role {
 	logs.GrantWrite(role)
 	r.grantLogin(role, name)
 	if name == "relay" {
-		allow(role, "Publish", []string{"events:PutEvents", "events:DescribeEventBus"}, *r.busArns())
+		r.grantPublish(role)
 	}
 	if r.network.vpc != nil {
 		r.grantNetwork(role)

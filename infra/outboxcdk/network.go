@@ -116,6 +116,8 @@ func (c *checker) network(n Network) {
 	for _, id := range n.SecurityGroupIDs {
 		c.match("securityGroupIds", id, groupID, "each of them to be sg-"+digits)
 	}
+	c.once("subnetIds", n.SubnetIDs)
+	c.once("securityGroupIds", n.SecurityGroupIDs)
 	if n.inVpc() {
 		c.vpc(n)
 		return

@@ -152,7 +152,8 @@ type Alarms struct {
 	// Encrypted: the topic that is made is encrypted with a key of its own, which
 	// CloudWatch may use.
 	Encrypted bool
-	// Lag is how old the oldest unpublished event may be.
+	// Lag is how old the oldest unpublished event may be; 0: five minutes, or two
+	// periods of the relay and two minutes if these are longer and it does not poll.
 	Lag time.Duration
 	// RunbookURL is where docs/operation.md can be read; a section is appended.
 	RunbookURL string

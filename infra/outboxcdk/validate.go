@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // Validate returns everything that is wrong with the props, a line for each
@@ -19,10 +20,11 @@ func (p Props) Validate() error {
 	c.bus(p.Bus)
 	c.sizes(p)
 	c.alarms(p.Alarms)
-	c.environment(p.Environment)
+	c.environment(p)
 	read, refused := p.read()
 	c.functions(refused)
 	c.relay(p, read, refused)
+	c.alarmLag(p, read, refused)
 	c.regions(p)
 	return errors.Join(c.problems...)
 }
@@ -46,6 +48,15 @@ func (c *checker) report(setting, format string, args ...any) {
 func (c *checker) match(setting, text string, pattern *regexp.Regexp, expected string) {
 	if text != "" && !isToken(text) && !pattern.MatchString(text) {
 		c.report(setting, "is %q: expected %s", text, expected)
+	}
+}
+
+// once notes what a list has twice. (A token may be a list's.)
+func (c *checker) once(setting string, texts []string) {
+	for i, text := range texts {
+		if !isToken(text) && slices.Index(texts, text) < i {
+			c.report(setting, "has %s twice: expected each of them once", text)
+		}
 	}
 }
 

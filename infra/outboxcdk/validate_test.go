@@ -29,6 +29,46 @@ func inVpcProps() outboxcdk.Props {
 	return props
 }
 
+// filled is the minimal environment with as much more as Lambda takes, and a little.
+// It is what the relay gets, as JSON.
+func filled(over int) func(*outboxcdk.Props) {
+	const has = `{"DATABASE_SECRET_ARN":"` + secretArn + `","EVENT_BUS":"orders","FILLER":"","OUTBOX_NAME":"outbox","OUTBOX_TABLE":"public.outbox"}`
+	return func(p *outboxcdk.Props) { p.Environment["FILLER"] = strings.Repeat("<", 4096-len(has)+over) }
+}
+
+func TestTakesAsLargeAnEnvironmentAsLambdaDoes(t *testing.T) {
+	props := minimalProps()
+	filled(0)(&props)
+	require.NoError(t, props.Validate())
+	props.Database.SecretArn = "${Token[Secret.1]}" // known later, and likely to be longer
+	require.ErrorContains(t, props.Validate(), "environment of relay is 41")
+}
+
+func TestTakesTheFormsThatTheLibrariesTake(t *testing.T) {
+	for key, texts := range map[string][]string{
+		"AWS_ENDPOINT_URL": {"http://127.0.0.1:4566", "https://proxy.example/aws"}, "AWS_USE_FIPS_ENDPOINT": {"true", "false", ""},
+		"GODEBUG": {"http2client=0", "gctrace=1,madvdontneed=1"}, "GOGC": {"off", "50"},
+		"GOMEMLIMIT": {"off", "209715200", "100B", "200MiB", "1GiB"}, "PGSSLROOTCERT": {"system", "/var/task/bundle.pem"},
+	} {
+		for _, text := range texts {
+			props := minimalProps()
+			props.Environment[key] = text
+			require.NoError(t, props.Validate(), "%s=%s", key, text)
+		}
+	}
+}
+
+func TestEndpointsOfOnesOwnMayHaveOtherNames(t *testing.T) {
+	for _, egress := range []string{"nat", "existing-endpoints"} {
+		props := inVpcProps()
+		props.Network.Egress, props.Environment["AWS_USE_FIPS_ENDPOINT"] = egress, "true"
+		require.NoError(t, props.Validate())
+	}
+	props := everythingProps()
+	props.Environment["AWS_USE_FIPS_ENDPOINT"] = "false"
+	require.NoError(t, props.Validate())
+}
+
 func TestRefuses(t *testing.T) {
 	type change = func(*outboxcdk.Props)
 	environment := func(key, text string) change {
@@ -126,13 +166,44 @@ func TestRefuses(t *testing.T) {
 		"alarmEmail is set: expected it not to be with": {everythingProps, func(p *outboxcdk.Props) {
 			p.Alarms.TopicArn, p.Alarms.Encrypted = "arn:aws:sns:eu-west-1:123456789012:a", false
 		}},
-		"of at most 500 characters":                         {minimalProps, func(p *outboxcdk.Props) { p.Alarms.RunbookURL = "https://" + strings.Repeat("x", 501) }},
-		`runbookUrl is "docs": expected a URL`:              {minimalProps, func(p *outboxcdk.Props) { p.Alarms.RunbookURL = "docs" }},
-		"alarmLag is 1s: expected from 1m":                  {minimalProps, func(p *outboxcdk.Props) { p.Alarms.Lag = time.Second }},
+		"of at most 500 characters":                                                     {minimalProps, func(p *outboxcdk.Props) { p.Alarms.RunbookURL = "https://" + strings.Repeat("x", 501) }},
+		`runbookUrl is "docs": expected a URL`:                                          {minimalProps, func(p *outboxcdk.Props) { p.Alarms.RunbookURL = "docs" }},
+		"alarmLag is 1s: expected from 1m to 72h, or it unset":                          {minimalProps, func(p *outboxcdk.Props) { p.Alarms.Lag = time.Second }},
+		"alarmLag is 73h: expected from 1m to 72h, or it unset":                         {minimalProps, func(p *outboxcdk.Props) { p.Alarms.Lag = 73 * time.Hour }},
+		"alarmLag is 1m30s: expected it unset, or at least 2m, relayEvery and a minute": {minimalProps, func(p *outboxcdk.Props) { p.Alarms.Lag = 90 * time.Second }},
+		"alarmLag is 5m: expected it unset, or at least 16m, relayEvery": {minimalProps, func(p *outboxcdk.Props) {
+			p.Relay.Every, p.Alarms.Lag = 15*time.Minute, 5*time.Minute
+		}},
 		"EVENT_BUS is set: expected eventBus instead":       {minimalProps, environment("EVENT_BUS", "orders")},
 		"DATABASE_URL is set: expected databaseHost":        {minimalProps, environment("DATABASE_URL", "host=db")},
 		"PGPASSWORD is set: expected databaseSecretArn":     {minimalProps, environment("PGPASSWORD", "hunter2")},
 		"EVENT_ENDPOINT_ID is set: a global endpoint takes": {minimalProps, environment("EVENT_ENDPOINT_ID", "abcde.veo")},
+
+		// What the functions' libraries would refuse, at each start.
+		`AWS_ENDPOINT_URL is "localhost:4566": expected a URL, https://...`:                  {minimalProps, environment("AWS_ENDPOINT_URL", "localhost:4566")},
+		`AWS_ENDPOINT_URL_EVENTBRIDGE is "ftp://a": expected a URL`:                          {minimalProps, environment("AWS_ENDPOINT_URL_EVENTBRIDGE", "ftp://a")},
+		`AWS_ENDPOINT_URL_SECRETS_MANAGER is "https://": expected a URL`:                     {minimalProps, environment("AWS_ENDPOINT_URL_SECRETS_MANAGER", "https://")},
+		`AWS_USE_DUALSTACK_ENDPOINT is "ja": expected true or false`:                         {minimalProps, environment("AWS_USE_DUALSTACK_ENDPOINT", "ja")},
+		`AWS_USE_FIPS_ENDPOINT is "1": expected true or false`:                               {minimalProps, environment("AWS_USE_FIPS_ENDPOINT", "1")},
+		`GOMEMLIMIT is "200MB": expected a size such as 200MiB, or off`:                      {minimalProps, environment("GOMEMLIMIT", "200MB")},
+		`GOGC is "100%": expected a percentage such as 100, or off`:                          {minimalProps, environment("GOGC", "100%")},
+		`GODEBUG is "http2client": expected name=value, with commas between`:                 {minimalProps, environment("GODEBUG", "http2client")},
+		`PGSSLROOTCERT is "bundle.pem": expected system, or a file by its whole`:             {minimalProps, environment("PGSSLROOTCERT", "bundle.pem")},
+		"AWS_REGION is set: expected it not to be, since Lambda sets it":                     {minimalProps, environment("AWS_REGION", "eu-west-1")},
+		`environment has the key "A-B": expected a letter, then`:                             {minimalProps, environment("A-B", "")},
+		"environment of relay is 4097 bytes as JSON, with all that is added to it: expected": {minimalProps, filled(1)},
+		"4096, which Lambda takes. The longest is FILLER":                                    {minimalProps, filled(5)},
+		"AWS_USE_FIPS_ENDPOINT is true: expected it not to be with egress=endpoints.":        {everythingProps, environment("AWS_USE_FIPS_ENDPOINT", "true")},
+		"AWS_USE_DUALSTACK_ENDPOINT is true: expected it not to be with egress=endpoints.":   {everythingProps, environment("AWS_USE_DUALSTACK_ENDPOINT", "true")},
+
+		// What AWS would refuse, half-way through the deployment.
+		"databaseHost has 254 characters: expected the name of a host, which has at most 253": {minimalProps, func(p *outboxcdk.Props) { p.Database.Host = strings.Repeat("h", 254) }},
+		"migrateHost has 300 characters: expected the name of a host":                         {minimalProps, func(p *outboxcdk.Props) { p.Database.MigrateHost = strings.Repeat("h", 300) }},
+		"subnetIds has subnet-0000000a twice: expected each":                                  {inVpcProps, func(p *outboxcdk.Props) { p.Network.SubnetIDs = []string{"subnet-0000000a", "subnet-0000000a"} }},
+		"securityGroupIds has sg-0000000b twice: expected": {inVpcProps, func(p *outboxcdk.Props) {
+			p.Network.SecurityGroupIDs = []string{"sg-0000000b", "sg-0000000a", "sg-0000000b"}
+		}},
+		"topics has billing twice: expected each": {minimalProps, func(p *outboxcdk.Props) { p.Bus.Topics = []string{"billing", "billing"} }},
 
 		// What the functions themselves would refuse, in the same words.
 		`RELAY_BATCH_SIZE is "many": expected a whole number from 1 to 10000`: {minimalProps, environment("RELAY_BATCH_SIZE", "many")},

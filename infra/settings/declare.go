@@ -19,7 +19,7 @@ func section(name string) *flag.FlagSet { return flag.NewFlagSet(name, flag.Cont
 func (s *Settings) stack() *flag.FlagSet {
 	f := section("Stack")
 	f.StringVar(&s.StackName, "stackName", s.StackName, "Name of the stack. Each outbox of an account and Region takes another one.")
-	f.Var(pairs{&s.Tags}, "tags", "Tags of everything in the stack.")
+	f.Var(pairs{&s.Tags}, "tags", "Tags of everything in the stack, at most 50.")
 	return f
 }
 
@@ -29,7 +29,7 @@ func outbox(p *outboxcdk.Props) *flag.FlagSet {
 	f.StringVar(&p.Table, "outboxTable", p.Table, "Table or view of the outbox, quoted as in SQL.")
 	f.StringVar(&p.Architecture, "architecture", p.Architecture, "What the functions are built for and run on, `arm64` or `x86_64`.")
 	f.StringVar(&p.BinaryDir, "binaryDir", p.BinaryDir, "Directory in which `<function>/bootstrap` is built already, absolute or from `infra/`. Unset: they are built.")
-	f.BoolVar(&p.Scheduled, "scheduled", p.Scheduled, "Whether the schedules are on. Off, nothing runs but `migrate` at the deployment.")
+	f.Var(boolean{&p.Scheduled}, "scheduled", "Whether the schedules are on. Off, nothing runs but `migrate` at the deployment.")
 	f.IntVar(&p.LogRetentionDays, "logRetentionDays", p.LogRetentionDays, "How long logs are kept. CloudWatch knows certain numbers, as 7, 14, 30, 90 and 365.")
 	return f
 }
@@ -42,7 +42,7 @@ func database(d *outboxcdk.Database) *flag.FlagSet {
 	f.IntVar(&d.Port, "databasePort", d.Port, "Port of `databaseHost`. Unset: the secret has it, and the rules of security groups are for 5432.")
 	f.StringVar(&d.Name, "databaseName", d.Name, "Name of the database. Unset: the secret has it.")
 	f.StringVar(&d.SSLMode, "databaseSslMode", d.SSLMode, "As libpq's `sslmode`. Unset: `verify-full`.")
-	f.BoolVar(&d.IamAuth, "databaseIamAuth", d.IamAuth, "Log in by RDS IAM instead of by a secret. It takes `databaseHost`, `databaseName`, `databaseResourceId` and users.")
+	f.Var(boolean{&d.IamAuth}, "databaseIamAuth", "Log in by RDS IAM instead of by a secret. It takes `databaseHost`, `databaseName`, `databaseResourceId` and users.")
 	f.StringVar(&d.User, "databaseUser", d.User, "User that functions log in as, with `databaseIamAuth`.")
 	f.StringVar(&d.ResourceID, "databaseResourceId", d.ResourceID, "Resource id of instance, cluster or proxy, `db-...`, `cluster-...` or `prx-...`, with `databaseIamAuth`.")
 	f.StringVar(&d.MigrateHost, "migrateHost", d.MigrateHost, "Host of the database itself, for `migrate`, where `databaseHost` is a pooler in transaction mode.")
@@ -70,7 +70,7 @@ func bus(b *outboxcdk.Bus) *flag.FlagSet {
 	f := section("Bus")
 	f.StringVar(&b.EventBus, "eventBus", b.EventBus, "Name or ARN of a bus that exists, also in another account. It gets the rows without `topic`.")
 	f.StringVar(&b.NewEventBus, "newEventBus", b.NewEventBus, "Name of a bus that is made, instead of `eventBus`.")
-	f.Var(list{&b.Topics}, "topics", "Names and ARNs of all other buses that rows name in `topic`.")
+	f.Var(list{&b.Topics}, "topics", "Names and ARNs of all other buses that rows name in `topic`: as many as the relay's policy has room for, 60 with names of 30 characters.")
 	f.IntVar(&b.ArchiveDays, "archiveDays", b.ArchiveDays, "How many days what reaches the bus is kept for a replay. Unset: it is not.")
 	return f
 }
@@ -90,7 +90,7 @@ func functions(p *outboxcdk.Props) *flag.FlagSet {
 	}
 	f.IntVar(&p.Relay.Parallel, "relayParallel", p.Relay.Parallel, "How many relays are at work at once, from 1 to 64.")
 	f.IntVar(&p.Relay.ReservedConcurrency, "relayReservedConcurrency", p.Relay.ReservedConcurrency, "What is taken from the account's concurrency for the relay. Unset: nothing.")
-	f.BoolVar(&p.Migrate.AtDeploy, "migrateAtDeploy", p.Migrate.AtDeploy, "Run `migrate` whenever its code or settings have changed, before all else. If it fails, so does the deployment.")
+	f.Var(boolean{&p.Migrate.AtDeploy}, "migrateAtDeploy", "Run `migrate` whenever its code or settings have changed, before all else. If it fails, so does the deployment.")
 	return f
 }
 
@@ -106,7 +106,7 @@ var (
 		"relay":   "How often it is invoked, in whole minutes from `1m` to `24h`, or `13m` with `RELAY_POLL_INTERVAL` and the default of `RELAY_RESERVE`.",
 		"cleanup": "How often it is invoked, in whole minutes from `1m` to `24h`.",
 		"lag":     "How often it is invoked, in whole minutes from `1m` to `24h`.",
-		"migrate": "How often it is invoked, in whole minutes from `1m` to `24h`. Only with `PARTITION_INTERVAL`.",
+		"migrate": "How often it is invoked, in whole minutes from `1m` to `24h`. Only with `PARTITION_INTERVAL`, which is for an outbox that `migrate` makes: on one that exists without partitions it fails the deployment.",
 	}
 )
 
@@ -114,8 +114,8 @@ func alarms(a *outboxcdk.Alarms) *flag.FlagSet {
 	f := section("Alarms")
 	f.StringVar(&a.TopicArn, "alarmTopicArn", a.TopicArn, "ARN of the SNS topic that is told. Unset: one is made.")
 	f.StringVar(&a.Email, "alarmEmail", a.Email, "Address that is subscribed to the topic that is made.")
-	f.BoolVar(&a.Encrypted, "alarmEncrypted", a.Encrypted, "Encrypt the topic that is made, with a key of its own ($1 a month).")
-	f.DurationVar(&a.Lag, "alarmLag", a.Lag, "How old the oldest unpublished event may be, from `1m` to `24h`.")
+	f.Var(boolean{&a.Encrypted}, "alarmEncrypted", "Encrypt the topic that is made, with a key of its own ($1 a month).")
+	f.DurationVar(&a.Lag, "alarmLag", a.Lag, "How old the oldest unpublished event may be, up to `72h`. Unset: `5m`, or two periods of `relayEvery` and two minutes where that is longer. At least a period and a minute: an event may wait so long while all is well. With `RELAY_POLL_INTERVAL` it does not, so that `5m` is the default and `1m` the least.")
 	f.StringVar(&a.RunbookURL, "runbookUrl", a.RunbookURL, "Where your people read `docs/operation.md`.")
 	return f
 }

@@ -9,13 +9,6 @@ import (
 	"outboxrelay/internal/config"
 )
 
-// others are keys of the functions' environment that are not read by
-// internal/config, but by the libraries that the functions are made of.
-var others = []string{
-	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EVENTBRIDGE", "AWS_ENDPOINT_URL_SECRETS_MANAGER",
-	"AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "GOMEMLIMIT", "PGSSLROOTCERT",
-}
-
 // set sets one setting, or one key of the functions' environment, also such that a
 // setting stands for: that it does is said with all that is wrong with the props.
 func (s *Settings) set(sections []*flag.FlagSet, key string, value any) error {
@@ -28,7 +21,7 @@ func (s *Settings) set(sections []*flag.FlagSet, key string, value any) error {
 			return setFlag(setting, text)
 		}
 	}
-	if slices.Contains(config.Keys(), key) || slices.Contains(others, key) || outboxcdk.Instead(key) != "" {
+	if slices.Contains(config.Keys(), key) || slices.Contains(outboxcdk.FurtherKeys(), key) || outboxcdk.Instead(key) != "" {
 		s.Props.Environment[key] = text
 		return nil
 	}
@@ -40,5 +33,5 @@ func keys(sections []*flag.FlagSet) (all []string) {
 	for _, section := range sections {
 		section.VisitAll(func(setting *flag.Flag) { all = append(all, setting.Name) })
 	}
-	return slices.Concat(all, config.Keys(), others)
+	return slices.Concat(all, config.Keys(), outboxcdk.FurtherKeys())
 }

@@ -55,8 +55,9 @@ func defaults() Settings {
 var stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
 
 func (s *Settings) validate() error {
+	var problems []error
 	if !stackName.MatchString(s.StackName) {
-		return fmt.Errorf("stackName is %q: expected a letter, and up to 127 letters, digits and hyphens", s.StackName)
+		problems = append(problems, fmt.Errorf("stackName is %q: expected a letter, and up to 127 letters, digits and hyphens", s.StackName))
 	}
-	return nil
+	return errors.Join(append(problems, validateTags(s.Tags)...)...)
 }

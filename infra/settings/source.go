@@ -42,6 +42,9 @@ func fromFile(name any) (map[string]any, error) {
 }
 
 func parse(path string, content []byte) (map[string]any, error) {
+	if err := once(path, content); err != nil {
+		return nil, err
+	}
 	values := map[string]any{}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()

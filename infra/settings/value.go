@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ func (l list) String() string {
 func (l list) Set(text string) error {
 	if strings.HasPrefix(text, "[") {
 		return l.unmarshal(text)
+	}
+	if strings.HasPrefix(text, "{") {
+		return errors.New("an object")
 	}
 	*l.texts = nil
 	for part := range strings.SplitSeq(text, ",") {
@@ -61,11 +65,28 @@ func (p pairs) Set(text string) error {
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(part, "=")
-		if !ok {
-			return errors.New("no =")
+		key = strings.TrimSpace(key)
+		if _, twice := (*p.texts)[key]; !ok || twice {
+			return errors.New("no =, or a key twice")
 		}
-		(*p.texts)[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		(*p.texts)[key] = strings.TrimSpace(value)
 	}
+	return nil
+}
+
+// boolean is true or false in these words only, as the functions read it too: 1 and
+// yes would be two more ways to say the same.
+type boolean struct{ is *bool }
+
+// String is for the default.
+func (b boolean) String() string { return strconv.FormatBool(b.is != nil && *b.is) }
+
+// Set takes no other word.
+func (b boolean) Set(text string) error {
+	if text != "true" && text != "false" {
+		return errors.New("neither true nor false")
+	}
+	*b.is = text == "true"
 	return nil
 }
 
@@ -96,14 +117,14 @@ func kind(value flag.Value, text string) string {
 	case list:
 		return `a list, as a,b or in a file ["a", "b"]`
 	case pairs:
-		return `key=text,... or in a file {"key": "text"}`
+		return `key=text,... with each key once, or in a file {"key": "text"}`
+	case boolean:
+		return "true or false"
 	}
 	if getter, ok := value.(flag.Getter); ok {
 		switch getter.Get().(type) {
 		case int:
 			return "a whole number"
-		case bool:
-			return "true or false"
 		case time.Duration:
 			return durationKind(text)
 		}

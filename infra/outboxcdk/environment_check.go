@@ -10,28 +10,36 @@ import (
 
 // form is what the value of a key has to look like, and the same in words.
 type form struct {
+	reader   string
 	pattern  *regexp.Regexp
 	expected string
 }
 
+const (
+	sdk    = "The AWS SDK's"
+	golang = "Go's"
+	driver = "The database driver's"
+)
+
 var (
-	url = form{regexp.MustCompile(`^https?://[^\s/?#]+(/\S*)?$`), "a URL, https://..."}
-	// The SDK takes no other, and a function whose SDK refuses its environment never starts.
-	trueOrFalse = form{regexp.MustCompile(`^(true|false)$`), "true or false"}
+	url = form{sdk, regexp.MustCompile(`^https?://[^\s/?#]+(/\S*)?$`), "a URL that begins with https:// or http://"}
+	// Case does not matter to the SDK, but this is how all our booleans are written.
+	trueOrFalse = form{sdk, regexp.MustCompile(`^(true|false)$`), "true or false"}
 )
 
 // further are keys of the functions' environment that are not read by
-// internal/config, but by the libraries that the functions are made of.
+// internal/config, but by the libraries that the functions are made of. A function
+// whose library refuses its environment never starts.
 var further = map[string]form{
 	"AWS_ENDPOINT_URL":                 url,
 	"AWS_ENDPOINT_URL_EVENTBRIDGE":     url,
 	"AWS_ENDPOINT_URL_SECRETS_MANAGER": url,
 	dualStack:                          trueOrFalse,
 	fips:                               trueOrFalse,
-	"GODEBUG":                          {regexp.MustCompile(`^\w+=[^\s,]*(,\w+=[^\s,]*)*$`), "name=value, with commas between several"},
-	"GOGC":                             {regexp.MustCompile(`^(off|\d{1,9})$`), "a percentage such as 100, or off"},
-	"GOMEMLIMIT":                       {regexp.MustCompile(`^(off|\d{1,18}B?|\d{1,8}[KMG]iB|\d{1,3}TiB)$`), "a size such as 200MiB, or off"},
-	"PGSSLROOTCERT":                    {regexp.MustCompile(`^(system|/\S+)$`), "system, or a file by its whole path, /var/task/..."},
+	"GODEBUG":                          {golang, regexp.MustCompile(`^\w+=[^\s,]*(,\w+=[^\s,]*)*$`), "name=value, with commas between several"},
+	"GOGC":                             {golang, regexp.MustCompile(`^(off|\d{1,9})$`), "a percentage such as 100, or off"},
+	"GOMEMLIMIT":                       {golang, regexp.MustCompile(`^(off|\d{1,18}B?|\d{1,8}[KMG]iB|\d{1,3}TiB)$`), "a size such as 200MiB, or off"},
+	"PGSSLROOTCERT":                    {driver, regexp.MustCompile(`^(system|/\S+)$`), "system, or a file by its whole path, as /var/task/bundle.pem"},
 }
 
 const (
@@ -42,6 +50,11 @@ const (
 // FurtherKeys are keys of the functions' environment that their libraries read, sorted.
 // What they are set to is checked too.
 func FurtherKeys() []string { return slices.Sorted(maps.Keys(further)) }
+
+// FurtherKeyUsage says whose such a key is, and what it takes.
+func FurtherKeyUsage(key string) string {
+	return further[key].reader + ": " + further[key].expected + "."
+}
 
 var environmentKey = regexp.MustCompile(`^[A-Za-z]\w+$`)
 

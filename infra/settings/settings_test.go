@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -48,6 +49,7 @@ func TestTheExampleIsValid(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"subnet-0123456789abcdef0", "subnet-0123456789abcdef1"}, read.Props.Network.SubnetIDs)
 	require.Equal(t, map[string]string{"team": "shop"}, read.Tags)
+	require.NotEmpty(t, read.Props.Alarms.RunbookURL)
 }
 
 func TestSettingsHaveTheFormsOfTheCommandLine(t *testing.T) {
@@ -140,6 +142,43 @@ func TestWhatIsLeftAloneInTheContextIsNoSettingInTheFile(t *testing.T) {
 	require.EqualError(t, err, "cdk-migrate is no setting")
 }
 
+func long(length int) string { return strings.Repeat("ä", length) }
+
+// keys are so many tags.
+func keys(count int) string {
+	var tags []string
+	for i := range count {
+		tags = append(tags, fmt.Sprintf("key%d=a", i))
+	}
+	return strings.Join(tags, ",")
+}
+
+func TestTakesTheTagsThatAWSTakes(t *testing.T) {
+	t.Parallel()
+
+	for _, tags := range []string{long(128) + "=" + long(256), keys(50), "cost centre=a b/c:d=e+f-g@h_i.j", "team="} {
+		context := enough()
+		context["tags"] = tags
+		_, err := settings.Read(context)
+		require.NoError(t, err, tags)
+	}
+}
+
+func TestRefusesAKeyThatAFileHasTwice(t *testing.T) {
+	t.Parallel()
+
+	for content, problem := range map[string]string{
+		"{\"eventBus\": \"a\",\n\"topics\": [\"eventBus\", \"b\", \"b\"],\n\"eventBus\": \"a\"}": `prod.json has the key "eventBus" twice, the second time at line 3: expected each key once`,
+		"{\"tags\": {\n\"team\": \"a\", \"team\": \"b\"}}":                                       `prod.json has the key "team" twice, the second time at line 2`,
+	} {
+		_, err := settings.Read(file(t, content))
+		require.ErrorContains(t, err, problem)
+	}
+	context := file(t, `{"tags": {"eventBus": "a", "a": "a"}, "eventBus": "orders", "topics": ["a", "b"], "databaseSecretArn": "`+secretArn+`"}`)
+	_, err := settings.Read(context)
+	require.NoError(t, err, "another object may have it too, and values are no keys")
+}
+
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 
@@ -154,11 +193,24 @@ func TestRefuses(t *testing.T) {
 		"bus=orders":                  "bus is no setting",
 		"relayMemoryMb=much":          `relayMemoryMb is "much": expected a whole number`,
 		"scheduled=yes":               `scheduled is "yes": expected true or false`,
+		"databaseIamAuth=1":           `databaseIamAuth is "1": expected true or false`,
+		"alarmEncrypted=TRUE":         `alarmEncrypted is "TRUE": expected true or false`,
+		"migrateAtDeploy=":            `migrateAtDeploy is "": expected true or false`,
+		"RELAY_LISTEN=1":              `RELAY_LISTEN is "1": expected true or false`,
+		"AWS_USE_FIPS_ENDPOINT=yes":   `AWS_USE_FIPS_ENDPOINT is "yes": expected true or false`,
+		`subnetIds={"a":"b"}`:         `subnetIds is "{\"a\":\"b\"}": expected a list, as a,b or in a file ["a", "b"]`,
+		"tags=a=1,a=2":                `tags is "a=1,a=2": expected key=text,... with each key once`,
+		"tags=AWS:team=a":             `tags has "AWS:team", which is "a": expected a key that does not begin with aws:, which is reserved`,
+		"tags==a":                     `tags has "", which is "a": expected a key of 1 to 128 characters`,
+		"tags=a=b*":                   `tags has "a", which is "b*": expected letters, digits, blanks and _.:/=+-@`,
+		"tags=" + long(129) + "=a":    `expected a key of 1 to 128 characters`,
+		"tags=a=" + long(257):         `expected a value of at most 256 characters`,
+		"tags=" + keys(51):            `tags has 51 keys: expected at most 50`,
 		"relayEvery=5":                `relayEvery is "5": expected a duration with its unit (s, m, h)`,
 		"relayEvery=1d":               `relayEvery is "1d": expected a duration with its unit (s, m, h): a day is 24h`,
 		"CLEANUP_RETENTION=7d":        "from 0s to 876000h: 7 days are 168h",
 		"topics=[1]":                  `topics is "[1]": expected a list, as a,b or in a file ["a", "b"]`,
-		"tags=team":                   `tags is "team": expected key=text,... or in a file {"key": "text"}`,
+		"tags=team":                   `tags is "team": expected key=text,... with each key once, or in a file {"key": "text"}`,
 		"stackName=1":                 `stackName is "1": expected a letter`,
 		"relayParallel=0":             `relayParallel is "0": expected a whole number from 1 to 64`,
 		"RELAY_BATCH_SIZE=0":          `RELAY_BATCH_SIZE is "0": expected a whole number from 1 to 10000`,
@@ -245,7 +297,11 @@ func TestTheDocumentationHasAllSettings(t *testing.T) {
 	require.Equal(t, documented, string(content), "run make settings")
 	require.Greater(t, len(rows()), 50)
 	require.Contains(t, documented, "| `lagTimeout` | `30s` |")
-	require.Contains(t, documented, "| `alarmLag` | `5m` |")
+	require.Contains(t, documented, "| `scheduled` | `true` |")
+	require.Contains(t, documented, "| `alarmLag` |  |")
+	for _, key := range outboxcdk.FurtherKeys() {
+		require.Contains(t, documented, "| `"+key+"` |")
+	}
 	require.Contains(t, documented, "| `migrateEvery` | `24h` |")
 }
 

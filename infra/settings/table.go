@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"outboxrelay/infra/outboxcdk"
 	"outboxrelay/internal/config"
 )
 
@@ -37,7 +38,11 @@ func Table() string {
 		})
 		out.WriteString("\n")
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	out.WriteString("**Keys of the environment that libraries of the functions read**\n\n| key | default | meaning |\n|---|---|---|\n")
+	for _, key := range outboxcdk.FurtherKeys() {
+		fmt.Fprintf(&out, "| `%s` |  | %s |\n", key, outboxcdk.FurtherKeyUsage(key))
+	}
+	return out.String()
 }
 
 // defaultText is empty where the default is that there is none.

@@ -116,8 +116,8 @@ func (r *reader) duration(key string, fallback, least, most time.Duration, reaso
 }
 
 func (r *reader) boolean(key string, fallback bool) bool {
-	defaultText := strconv.FormatBool(fallback)
-	return r.oneOf(key, defaultText, "true", "false") == "true"
+	text := r.text(key, strconv.FormatBool(fallback), "true or false", func(value string) bool { return value == "true" || value == "false" })
+	return text == "true"
 }
 
 func (r *reader) oneOf(key, fallback string, choices ...string) string {

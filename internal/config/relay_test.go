@@ -91,7 +91,7 @@ func TestRefusesWrongSettings(t *testing.T) {
 	for setting, problem := range map[string]string{
 		"DATABASE_CONNECT_TIMEOUT=10":               `DATABASE_CONNECT_TIMEOUT is "10": expected a duration with its unit (ms, s, m, h), from 100ms to 5m`,
 		"DATABASE_CONNECT_TIMEOUT=0s":               "from 100ms to 5m",
-		"DATABASE_IAM_AUTH=1":                       `DATABASE_IAM_AUTH is "1": expected one of true, false`,
+		"DATABASE_IAM_AUTH=1":                       `DATABASE_IAM_AUTH is "1": expected true or false`,
 		"DATABASE_SECRET_ARN=hunter2":               "DATABASE_SECRET_ARN (not shown) is no ARN of a secret",
 		"DATABASE_URL=mysql://hunter2@db":           "DATABASE_URL (not shown) is not what it has to be: expected postgres://",
 		"DATABASE_URL=hunter2":                      "DATABASE_URL (not shown)",
@@ -131,7 +131,7 @@ func TestRefusesWrongSettings(t *testing.T) {
 		"RELAY_RETRY_MAX=never":                     `RELAY_RETRY_MAX is "never": expected a duration with its unit (ms, s, m, h), from 1ms to 24h`,
 		"RELAY_MAX_ATTEMPTS=0":                      "RELAY_MAX_ATTEMPTS",
 		"RELAY_LISTEN=true":                         "RELAY_LISTEN is true: not supported yet in this version, and LISTEN would need a session that poolers in transaction mode do not have",
-		"RELAY_LISTEN=True":                         "expected one of true, false",
+		"RELAY_LISTEN=True":                         "expected true or false",
 		"RELAY_ORDERING=aggregate":                  "RELAY_ORDERING is aggregate: not supported yet in this version, expected none",
 		"RELAY_ON_POISON=hold":                      "RELAY_ON_POISON is hold: not supported yet in this version, expected continue",
 		"RELAY_SLOTS=0":                             "RELAY_SLOTS",

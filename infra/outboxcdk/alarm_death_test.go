@@ -81,6 +81,16 @@ func after(span time.Duration) func(tempo) time.Duration {
 	return func(t tempo) time.Duration { return span + 3*t.pulses["Lag"].every + 2*time.Minute }
 }
 
+// lagged is the promise for a lag that is over what it may be while all is well, and
+// one run fails.
+func lagged(t tempo) time.Duration {
+	lag := 5 * time.Minute
+	if t.name != "Polling" {
+		lag = max(lag, 2*(t.pulses["Relay"].every+time.Minute))
+	}
+	return after(lag)(t)
+}
+
 // aDayOver is the promise for what the cleanup leaves, or two of its periods.
 func aDayOver(t tempo) time.Duration {
 	return after(max(24*time.Hour, 2*t.pulses["Cleanup"].every))(t)
@@ -249,7 +259,7 @@ var deaths = []death{
 		mend: "make the function again, then purge the queue", is: shared(undelivered, "Migrate"),
 	},
 	{
-		what: "more events are written than the relay publishes", of: "Lag", within: after(5 * time.Minute),
+		what: "more events are written than the relay publishes", of: "Lag", within: lagged,
 		rings: []string{"LagHigh"},
 		mend:  "more relays at once, or a higher `RELAY_CONCURRENCY`", is: grows(emf.OldestUnpublishedAge),
 	},

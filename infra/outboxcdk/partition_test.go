@@ -9,19 +9,24 @@ import (
 
 func TestNoARNIsOfAPartitionThatTheStackIsNotIn(t *testing.T) {
 	arn := regexp.MustCompile(`arn:(aws[\w-]*):`)
-	for name, variant := range map[string]template{"aws-us-gov": govCloud(t), "aws-cn": china(t)} {
-		require.Regexp(t, arn, text(t, variant.root), "there are some to look at")
-		for _, found := range arn.FindAllStringSubmatch(text(t, variant.root), -1) {
-			require.Equal(t, name, found[1])
-		}
+	for name, variant := range map[string]func(*testing.T) template{"aws-us-gov": govCloud, "aws-cn": china} {
+		t.Run(name, func(t *testing.T) {
+			content := text(t, variant(t).root)
+			require.Regexp(t, arn, content, "there are some to look at")
+			for _, found := range arn.FindAllStringSubmatch(content, -1) {
+				require.Equal(t, name, found[1])
+			}
+		})
 	}
 	require.NotContains(t, text(t, byIam(t).root), "arn:aws", "a stack of no Region in particular has only what it was given")
 }
 
 func TestOtherPartitionsHaveAllThatThereIs(t *testing.T) {
-	for name, variant := range map[string]template{"GovCloud": govCloud(t), "China": china(t)} {
-		require.Len(t, variant.functions(t), 5, name)
-		require.Equal(t, everything(t).invoked(), variant.invoked(), name)
+	for name, variant := range map[string]func(*testing.T) template{"GovCloud": govCloud, "China": china} {
+		t.Run(name, func(t *testing.T) {
+			require.Len(t, variant(t).functions(t), 5)
+			require.Equal(t, everything(t).invoked(), variant(t).invoked())
+		})
 	}
 }
 

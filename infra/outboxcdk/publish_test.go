@@ -83,7 +83,7 @@ func TestThereAreAsManyTopicsAsThePolicyHasRoomFor(t *testing.T) {
 			props := everythingProps() // whose relay may do the most else
 			props.Bus.Topics = topics(of.fit, of.length, of.before)
 			require.NoError(t, props.Validate())
-			document, kind := publishing(t, stackOf(func() outboxcdk.Props { return props }, nil)())
+			document, kind := publishing(t, once(stackOf(func() outboxcdk.Props { return props }, nil))(t))
 			require.Equal(t, of.kind, kind)
 			require.LessOrEqual(t, len(document), map[string]int{"AWS::IAM::ManagedPolicy": 6144, "AWS::IAM::Policy": 10240}[kind])
 

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/stretchr/testify/require"
+
+	"outboxrelay/infra/outboxcdk"
 )
 
 // object is a part of a template.
@@ -108,19 +110,35 @@ var cdkContext = sync.OnceValue(func() *map[string]any {
 	return &file.Context
 })
 
-// once synthesizes a variant for all tests that look at it. If that fails, it
-// fails each of them, and no others.
+// once synthesizes a variant for all tests that look at it. If that fails, the first
+// of them fails and says so. The others are skipped: nothing is wrong with what they
+// are about, or nobody knows.
 func once(synthesized func() template) func(t *testing.T) template {
 	result := sync.OnceValues(func() (made template, failure any) {
 		defer func() { failure = recover() }()
 		return synthesized(), nil
 	})
+	var failed string // the test that has told
 	return func(t *testing.T) template {
 		t.Helper()
 		made, failure := result()
-		require.Nil(t, failure, "synthesis failed: %v", failure)
+		if failure == nil {
+			return made
+		}
+		if failed != "" {
+			t.Skipf("what it looks at is not synthesized, for which %s has failed", failed)
+		}
+		failed = t.Name()
+		require.Fail(t, "synthesis failed", "%v", failure)
 		return made
 	}
+}
+
+// build adds a relay to a stack for one test, which alone fails if there is none to be had:
+// a panic would end all tests.
+func build(t *testing.T, stack awscdk.Stack, props outboxcdk.Props) {
+	t.Helper()
+	require.NotPanics(t, func() { outboxcdk.NewOutboxRelay(stack, "Outbox", props) })
 }
 
 // TestMain also ends the Node.js process of the CDK.

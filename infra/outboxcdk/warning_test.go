@@ -17,7 +17,7 @@ func warnings(t *testing.T, props outboxcdk.Props) (texts []string) {
 	app := newApp()
 	app.Node().SetContext(jsii.String("@aws-cdk/core:annotationsInValidationReport"), false) // they are read here
 	stack := awscdk.NewStack(app, jsii.String("Test"), nil)
-	outboxcdk.NewOutboxRelay(stack, "Outbox", props)
+	build(t, stack, props)
 	for _, found := range *assertions.Annotations_FromStack(stack).FindWarning(jsii.String("*"), assertions.Match_AnyValue()) {
 		texts = append(texts, found.Entry.Data.(string)) //nolint:staticcheck // there is no other type in Go yet
 	}

@@ -102,7 +102,7 @@ roots: ## Write the roots of Amazon RDS into internal/postgres/roots.pem, by npm
 # ARGS='-c eventBus=orders' on top of that, or instead. Without the -c the CDK
 # would take a setting for the name of a stack.
 SETTINGS ?=
-CDK := cd infra && node_modules/.bin/cdk
+CDK := cd infra && ./cdk.sh
 CDK_ARGS = $(if $(SETTINGS),-c 'settings=$(if $(filter /%,$(firstword $(SETTINGS))),,$(CURDIR)/)$(SETTINGS)') $(cdk-options)
 cdk-options = $(if $(findstring =,$(filter-out -%,$(firstword $(ARGS)))),$(error ARGS is '$(ARGS)': expected -c before a setting, as in ARGS='-c key=value'),$(ARGS))
 EXAMPLE := infra/settings.example.json

@@ -42,7 +42,7 @@ func resolved(value any) any {
 		if parts, ok := at(value, "Fn::Join", 1).([]any); ok {
 			var joined strings.Builder
 			for _, part := range parts {
-				joined.WriteString(fmt.Sprint(resolved(part)))
+				fmt.Fprint(&joined, resolved(part))
 			}
 			return joined.String()
 		}

@@ -293,24 +293,25 @@ func TestManyMigratorsAtOnceDoEachStepOnce(t *testing.T) {
 	require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE NOT indisvalid"))
 }
 
-// Two outboxes of a stack are migrated at once, by the same user, and both find no
-// roles, which belong to the whole server.
-func TestTwoOutboxesMayBeMigratedAtOnceWhereThereAreNoRoles(t *testing.T) {
+// Outboxes of a stack are migrated at once, by the same user, in one database or two,
+// and none finds any roles, which belong to the whole server.
+func TestOutboxesMayBeMigratedAtOnceWhereThereAreNoRoles(t *testing.T) {
 	t.Parallel()
 
+	const roles = "outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin"
 	server := postgrestest.NewServer(t, postgrestest.Options{})
 	for range 20 {
-		db := postgrestest.New(t, postgrestest.On(server))
-		together(migration(t, db, "outbox"), migration(t, db, "billing"))
+		one, other := postgrestest.New(t, postgrestest.On(server)), postgrestest.New(t, postgrestest.On(server))
+		together(migration(t, one, "outbox"), migration(t, one, "billing"), migration(t, other, "outbox"))
 
-		require.Equal(t, 5, db.QueryInt(t, "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'outbox\\_%'"))
-		for _, table := range []string{"outbox", "billing"} {
+		require.Equal(t, 5, one.QueryInt(t, "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'outbox\\_%'"))
+		for table, db := range map[string]*postgrestest.Database{"outbox": one, "billing": one, "public.outbox": other} {
 			require.Equal(t, 1, db.QueryInt(t, "SELECT has_table_privilege('outbox_relay', '"+table+"_failed', 'INSERT')::int"), table)
 			require.Equal(t, 3, db.QueryInt(t, "SELECT max(version) FROM "+table+"_schema"), table)
+			require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE NOT indisvalid"), table)
 		}
-		require.Zero(t, db.QueryInt(t, "SELECT count(*) FROM pg_index WHERE NOT indisvalid"))
-		db.Exec(t, "DROP OWNED BY outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin; "+
-			"DROP ROLE outbox_writer, outbox_relay, outbox_cleanup, outbox_lag, outbox_admin")
+		one.Exec(t, "DROP OWNED BY "+roles)
+		other.Exec(t, "DROP OWNED BY "+roles+"; DROP ROLE "+roles)
 	}
 }
 
